@@ -1,0 +1,50 @@
+// Every numeric bound of the product, with its unit and reason. A queue, loop or retry without a name here
+// does not exist.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace dripgate {
+
+using namespace std::chrono_literals;
+
+// --- arithmetic
+/// cost x window (us) must stay below this: Lua numbers are doubles.
+inline constexpr std::int64_t kExactIntegerMax = std::int64_t{1} << 53;
+/// A clock that steps back is clamped up to here; more is an alarm and a store failure (semantics.md section
+/// 4).
+inline constexpr Duration kClockClampMax = 5s;
+
+// --- keys and policies
+inline constexpr std::size_t kLimitsPerPolicyMax = 8;     // limits of one policy or stream
+inline constexpr std::size_t kChargesPerRequestMax = 32;  // (policy, limit) pairs in one consume
+inline constexpr std::size_t kKeyValueBytesMax = 128;     // longer key values are hashed
+
+// --- booking
+/// Bookings whose timer never fired leave the pending count after one to two of these.
+inline constexpr Duration kLostTimerAge = 1h;
+/// RELEASED but not DONE: after this the event goes through the gate again.
+inline constexpr Duration kReleaseLease = 60s;
+/// A rebooked event may use the room kept for overdue ones this often, then it goes to the tail.
+inline constexpr int kRepairsMax = 2;
+/// Rounds of a replay over windows that do not nest, before it jumps to a lower bound.
+inline constexpr int kReplayRoundsMax = 256;
+/// Longest horizon a stream may ask for.
+inline constexpr Duration kHorizonMax = std::chrono::hours{24 * 30};
+
+// --- drip
+inline constexpr std::size_t kOutstandingMessagesDefault = 1000;
+inline constexpr std::size_t kOutstandingBytesDefault = 64u << 20;
+inline constexpr int kHopsMax = 10;  // publishes of one event across topics before it is a circle
+inline constexpr std::size_t kTurnTasksMax = 256;  // tasks that share one SQLite commit
+inline constexpr std::size_t kDueBatch = 256;      // timer entries taken per look
+inline constexpr Duration kIngestVerdictWait = 250ms;
+
+// --- HTTP
+inline constexpr std::size_t kBodyBytesMax = 10u << 20;
+inline constexpr std::size_t kLineBytesMax = 1u << 20;  // one event
+
+}  // namespace dripgate

@@ -1,0 +1,37 @@
+// Decision: the full answer to one check.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/limit.h"
+
+namespace dripgate::core {
+
+enum class Verdict : std::uint8_t {
+  allow,
+  deny,
+  impossible,  // the cost is above what the limit can ever hold: no retry_after
+};
+
+/// What one limit says about one request.
+struct LimitOutcome {
+  Verdict verdict = Verdict::allow;
+  Units remaining = 0;     // whole units left after the decision, in [0, limit], rounded down
+  Duration reset_after{};  // until full (bucket) or the window's end; exact
+  std::optional<Duration>
+      retry_after;  // denied: exact wait after which the same request can pass; empty: never
+};
+
+/// All-or-nothing over every charge of the request.
+struct Decision {
+  Verdict verdict = Verdict::allow;
+  std::size_t decisive =
+      0;         // index of the charge that refused (the longest wait), else the one nearest to exhaustion
+  WallTime now;  // the store's clock at the decision
+  std::vector<LimitOutcome> outcomes;  // one per charge, in request order
+};
+
+}  // namespace dripgate::core
