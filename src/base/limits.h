@@ -45,6 +45,23 @@ inline constexpr Duration kIngestVerdictWait = 250ms;
 
 // --- HTTP
 inline constexpr std::size_t kBodyBytesMax = 10u << 20;
-inline constexpr std::size_t kLineBytesMax = 1u << 20;  // one event
+inline constexpr std::size_t kLineBytesMax = 1u << 20;         // one event
+inline constexpr std::size_t kIngestEventsMax = 50'000;        // events of one request: they share a commit
+inline constexpr std::size_t kEventIdBytesMax = 256;           // Dripgate-Id
+inline constexpr std::size_t kHeaderBytesMax = 16u << 10;      // request line and headers
+inline constexpr std::size_t kBodyBytesTotalMax = 256u << 20;  // bodies of all requests in hand
+inline constexpr std::size_t kConnectionsMax = 4096;           // per server; each is a file descriptor
+inline constexpr std::size_t kRequestsInFlightMax = 1024;      // handed to the routes, unanswered
+inline constexpr Duration kHttpIdleTimeout = 60s;              // between requests of a connection
+inline constexpr Duration kHttpHeaderTimeout = 10s;            // whole header, however slowly it drips
+inline constexpr Duration kHttpBodyTimeout = 60s;              // whole body: 10 MiB at 170 KiB/s
+inline constexpr Duration kHttpWriteTimeout = 30s;             // one whole answer
+inline constexpr std::size_t kClientWaitingMax = 16'384;       // calls waiting for a connection
+inline constexpr Duration kClientIdleMax = 4s;  // below the 5 s after which common servers close
+inline constexpr std::size_t kAnswerHeaderBytesMax = 64u << 10;  // of an answer to our client
+inline constexpr std::size_t kAnswerBytesMax = 64u << 20;        // body of an answer to our client
+inline constexpr std::size_t kSinkAnswerBytesMax = 64u << 10;    // only the status of a sink counts
+inline constexpr std::size_t kMetricLabelsMax = 64;              // values of one label, then "other"
+inline constexpr std::size_t kDeadLettersPageMax = 1000;         // letters of one answer
 
 }  // namespace dripgate

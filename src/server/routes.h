@@ -1,0 +1,32 @@
+// Routes: the HTTP API of docs/http-api.md over a StreamService. No socket here: app gives the handler to
+// http::Server, tests call it.
+#pragma once
+
+#include <functional>
+
+#include "config/snapshot.h"
+#include "http/message.h"
+#include "obs/log.h"
+#include "obs/metrics.h"
+#include "server/stream_service.h"
+
+namespace dripgate::server {
+
+/// Everything referred to outlives the handler and its open replies.
+struct RouteContext {
+  StreamService& service;
+  std::function<config::ConfigPtr()> config;  // thread-safe; asked per request, so that a reload takes effect
+  obs::Metrics& metrics;
+  obs::Log& log;
+};
+
+struct Routes {
+  http::Handler handler;       // thread-safe
+  http::HeadCheck head_check;  // the same access rules before the body is read: ServerOptions.head_check
+};
+
+[[nodiscard]] Routes make_routes(RouteContext context);
+/// Only the handler.
+[[nodiscard]] http::Handler make_handler(RouteContext context);
+
+}  // namespace dripgate::server
