@@ -16,11 +16,14 @@ enum class Verdict : std::uint8_t {
   impossible,  // the cost is above what the limit can ever hold: no retry_after
 };
 
+/// reset_after of a bucket that never refills.
+inline constexpr Duration kNeverResets = Duration::max();
+
 /// What one limit says about one request.
 struct LimitOutcome {
   Verdict verdict = Verdict::allow;
   Units remaining = 0;     // whole units left after the decision, in [0, limit], rounded down
-  Duration reset_after{};  // until full (bucket) or the window's end; exact
+  Duration reset_after{};  // until full (bucket, log: rounded up to 1 us) or the window's end
   std::optional<Duration>
       retry_after;  // denied: exact wait after which the same request can pass; empty: never
 };

@@ -1,0 +1,87 @@
+// One limit at a time: dispatch by algorithm, and the log container.
+#include "core/counter.h"
+
+#include <algorithm>
+
+#include "core/fixed_window.h"
+#include "core/sliding_log.h"
+#include "core/token_bucket.h"
+#include "core/window_counter.h"
+
+namespace dripgate::core {
+
+void RunLog::append(WallTime time, Units units) {
+  total_ += units;
+  if (entries_.size() > dropped_ && entries_.back().time == time) {
+    entries_.back().units += units;
+  } else {
+    entries_.push_back({time, units});
+  }
+}
+
+void RunLog::drop_front(std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) total_ -= entries_[dropped_ + i].units;
+  dropped_ += count;
+  if (dropped_ * 2 < entries_.size()) return;  // moving the rest is paid by the entries that left
+  entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(dropped_));
+  dropped_ = 0;
+}
+
+Units RunLog::take_out(WallTime time, Units units) {
+  const auto live = entries_.begin() + static_cast<std::ptrdiff_t>(dropped_);
+  const auto entry =
+      std::lower_bound(live, entries_.end(), time, [](const Entry& e, WallTime t) { return e.time < t; });
+  if (entry == entries_.end() || entry->time != time) return 0;
+  const Units taken = std::min(units, entry->units);
+  entry->units -= taken;
+  total_ -= taken;
+  if (entry->units == 0) entries_.erase(entry);
+  return taken;
+}
+
+WrittenUnder written_under(const Limit& limit) {
+  return {.algorithm = limit.algorithm,
+          .calendar = limit.zone != nullptr,
+          .limit = limit.limit,
+          .window = limit.window,
+          .capacity = limit.capacity};
+}
+
+Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTime now) {
+  switch (limit.algorithm) {
+    case Algorithm::token_bucket:
+      return token_bucket::evaluate(state, limit, cost, now);
+    case Algorithm::sliding_log:
+      return sliding_log::evaluate(state, limit, cost, now);
+    case Algorithm::fixed_window:
+      break;
+  }
+  return window_counter::evaluate(state, limit, cost, now);
+}
+
+void commit(CounterState& state, const Limit& limit, Units cost, const Step& step) {
+  if (cost <= 0) return;
+  state.exists = true;
+  state.written = written_under(limit);
+  state.time = step.time;
+  state.value = step.value;
+  if (limit.algorithm == Algorithm::sliding_log) {
+    state.log.drop_front(step.dropped);
+    state.log.append(step.time, cost);
+  }
+}
+
+WallTime forgettable_at(const CounterState& state, const Limit& limit) {
+  if (!state.exists) return kLongAgo;
+  switch (state.written.algorithm) {
+    case Algorithm::token_bucket:
+      return token_bucket::forgettable_at(state);
+    case Algorithm::sliding_log:
+      return sliding_log::forgettable_at(state);
+    case Algorithm::fixed_window:
+      break;
+  }
+  return window_end(limit, state.time);
+}
+
+}  // namespace dripgate::core

@@ -1,0 +1,13 @@
+// Sliding log: at most `limit` units in any span (t - window, t], by keeping the time of every admitted unit.
+// Called by core/counter and core/check. Pure.
+#pragma once
+
+#include "core/counter.h"
+
+namespace dripgate::core::sliding_log {
+
+[[nodiscard]] Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTime now);
+bool refund(CounterState& state, Units cost, WallTime consumed_at, WallTime now);
+[[nodiscard]] WallTime forgettable_at(const CounterState& state);
+
+}  // namespace dripgate::core::sliding_log
