@@ -1,0 +1,184 @@
+#include "app/app.h"
+
+#include <utility>
+
+#include "app/real_clock.h"
+
+namespace dripgate::app {
+namespace {
+
+// Loop 0 serves requests, loop 1 delivers: a slow sink does not slow ingest.
+constexpr std::size_t kIoLoops = 2;
+constexpr std::size_t kServerLoop = 0;
+constexpr std::size_t kSinkLoop = 1;
+
+std::unique_ptr<Clock> make_clock(const AppOptions& options) {
+  if (options.clock_scale == 1 && !options.clock_start) return std::make_unique<RealClock>();
+  return std::make_unique<ScaledClock>(options.clock_start.value_or(RealClock{}.now()), options.clock_scale);
+}
+
+}  // namespace
+
+App::App(AppOptions options)
+    : options_(std::move(options)),
+      log_(options_.log),
+      clock_(make_clock(options_)),
+      snapshot_(options_.config),
+      loop_(options_.clock_scale),
+      io_(kIoLoops),
+      watch_(metrics_, log_,
+             [this](const std::string& stream, const drip::EventVerdict& verdict) {
+               board_.verdict(stream, verdict, engine_.database());
+             }),
+      engine_({.loop = loop_,
+               .clock = *clock_,
+               .snapshot = snapshot_,
+               .observer = watch_,
+               .health = health_,
+               .log = log_,
+               .http_sink = [this](const std::string& stream) -> broker::Sink* {
+                 const auto sink = sinks_.find(stream);
+                 return sink == sinks_.end() ? nullptr : sink->second.get();
+               }}),
+      ingest_(loop_, *clock_, engine_, board_),
+      service_(loop_, *clock_, engine_, ingest_, health_, stream_ids(*options_.config)) {}
+
+App::~App() {
+  stop();
+}
+
+std::vector<std::string> App::stream_ids(const config::Config& config) {
+  std::vector<std::string> ids;
+  for (const config::StreamSettings& settings : config.streams) ids.push_back(settings.stream->id);
+  return ids;
+}
+
+Result<std::unique_ptr<App>> App::start(AppOptions options) {
+  std::unique_ptr<App> app(new App(std::move(options)));
+  if (auto opened = app->engine_.open(); !opened) return std::unexpected(opened.error());
+  if (auto made = app->make_sinks(); !made) return std::unexpected(made.error());
+  if (auto bound = app->listen(); !bound) return std::unexpected(bound.error());
+  app->metrics_.config_loaded(app->options_.config->version, app->clock_->now());
+  app->loop_.start([engine = &app->engine_] { engine->end_turn(); });
+  app->loop_.run([app = app.get()] {
+    app->engine_.start();
+    app->look_after_health();
+    app->purge_old_letters();
+  });
+  app->io_.start();
+  app->running_ = true;
+  return app;
+}
+
+Result<void> App::make_sinks() {
+  for (const config::StreamSettings& settings : options_.config->streams) {
+    const auto* http = std::get_if<config::HttpDelivery>(&settings.deliver);
+    if (http == nullptr) continue;
+    auto sink =
+        http::HttpSink::make({.url = http->url,
+                              .timeout = http->timeout,
+                              .max_connections = http->max_connections,
+                              .waiting_max = settings.max_outstanding_messages * kSinkWaitersPerMessage,
+                              .ca_file = {}},
+                             io_.loop(kSinkLoop), loop_, *clock_);
+    if (!sink) return std::unexpected(sink.error());
+    sinks_[settings.stream->id] = std::move(*sink);
+  }
+  return {};
+}
+
+Result<void> App::listen() {
+  const config::Server& settings = options_.config->server;
+  server::Routes routes = server::make_routes(
+      {.service = service_, .config = [this] { return snapshot_.get(); }, .metrics = metrics_, .log = log_});
+  http::ServerOptions server{.host = settings.host,
+                             .port = options_.port.value_or(settings.port),
+                             .tls = {},
+                             .limits = {},
+                             .head_check = std::move(routes.head_check)};
+  if (settings.tls) {
+    server.tls = {settings.tls->cert_file, settings.tls->key_file, settings.tls->client_ca_file};
+  }
+  auto bound = http::Server::listen(std::move(server), {&io_.loop(kServerLoop)}, std::move(routes.handler));
+  if (!bound) return std::unexpected(bound.error());
+  server_ = std::move(*bound);
+  return {};
+}
+
+void App::reload() {
+  const config::ReloadResult result = snapshot_.reload();
+  for (const config::Problem& problem : result.problems) {
+    log_.warn(problem.warning ? "config warning" : "config refused", {{"problem", to_string(problem)}});
+  }
+  if (result.refused) metrics_.reload_refused();
+  if (!result.changed) return;
+  const config::ConfigPtr config = snapshot_.get();
+  metrics_.config_loaded(config->version, clock_->now());
+  log_.info("config reloaded", {{"file", config->file}, {"version", config->version}});
+}
+
+void App::look_after_health() {
+  for (const std::string& stream : service_.streams()) look_after_line(stream);
+  if (const Result<void> room = engine_.admit(0); room) {
+    health_.clear("disk");
+  } else {
+    health_.raise("disk", room.error().detail);
+  }
+  metrics_.set_ready(health_.reasons().empty());
+  loop_.post_after_real(kHealthEvery, [this] { look_after_health(); });
+}
+
+void App::look_after_line(const std::string& stream) {
+  StreamLine* line = engine_.find(stream);
+  if (line == nullptr) return;
+  line->pipeline().status([this, cause = "stream " + stream](Result<drip::PipelineStatus> status) {
+    const Error* error = !status ? &status.error() : status->last_error ? &*status->last_error : nullptr;
+    error == nullptr ? health_.clear(cause) : health_.raise(cause, error->detail);
+  });
+}
+
+void App::purge_old_letters() {
+  for (const std::string& stream : service_.streams()) {
+    StreamLine* line = engine_.find(stream);
+    if (line == nullptr) continue;
+    const WallTime before = clock_->now() - line->stream()->dead_letter_retention;
+    service_.purge(stream, std::nullopt, before, [this, stream](Result<std::uint64_t> gone) {
+      if (!gone || *gone == 0) return;
+      log_.info("old dead letters purged", {{"stream", stream}, {"count", *gone}});
+    });
+  }
+  loop_.post_after_real(kPurgeEvery, [this] { purge_old_letters(); });
+}
+
+void App::wait_for(std::move_only_function<void(Task)> begin, Duration wait) {
+  struct Signal {
+    std::mutex mutex;
+    std::condition_variable wake;
+    bool set = false;
+  };
+  auto signal = std::make_shared<Signal>();
+  begin([signal] {
+    const std::scoped_lock lock(signal->mutex);
+    signal->set = true;
+    signal->wake.notify_one();
+  });
+  std::unique_lock lock(signal->mutex);
+  signal->wake.wait_for(lock, wait, [&] { return signal->set; });
+}
+
+void App::stop() {
+  if (!std::exchange(running_, false)) return;
+  // Twice the grace: the bound here is for a loop that does not answer at all.
+  wait_for([this](Task done) { server_->stop(kServerStopGrace, std::move(done)); }, kServerStopGrace * 2);
+  wait_for(
+      [this](Task done) {
+        loop_.post([this, done = std::move(done)]() mutable {
+          engine_.shutdown(kShutdownWait * options_.clock_scale, std::move(done));
+        });
+      },
+      kShutdownWait + kServerStopGrace);
+  loop_.stop();
+  io_.stop();
+}
+
+}  // namespace dripgate::app

@@ -1,0 +1,85 @@
+// App: everything of `dripgate up` in one process: file, pipelines, sinks, HTTP server, reload. Used by the
+// CLI and the demo. start, reload and stop are called from one thread, which is none of App's own.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "app/drip_watch.h"
+#include "app/engine.h"
+#include "app/ingest.h"
+#include "app/io_threads.h"
+#include "app/service.h"
+#include "http/http_sink.h"
+#include "http/server.h"
+#include "server/routes.h"
+
+namespace dripgate::app {
+
+/// Ordered end: what is on the wire is answered within this, the rest comes again at the next start.
+inline constexpr Duration kShutdownWait = 10s;
+inline constexpr Duration kServerStopGrace = 2s;
+/// How often the pipelines are asked how they are, for /readyz.
+inline constexpr Duration kHealthEvery = 1s;
+/// How often old dead letters are looked for.
+inline constexpr Duration kPurgeEvery = std::chrono::minutes{10};
+
+/// Deliveries that may wait for a connection of the sink: fresh events and those back from the overflow
+/// topic.
+inline constexpr std::size_t kSinkWaitersPerMessage = 2;
+
+struct AppOptions {
+  config::ConfigPtr config;
+  std::int64_t clock_scale = 1;
+  std::optional<WallTime> clock_start;  // with a scale: what the clock shows first; default the real time
+  std::optional<std::uint16_t> port;    // instead of the config's; 0: any free one
+  obs::LogOptions log;
+};
+
+class App {
+ public:
+  /// Opens, binds, starts. Errors: what the file or the address says, one sentence.
+  static Result<std::unique_ptr<App>> start(AppOptions options);
+  ~App();
+
+  /// Looks at the config file again.
+  void reload();
+  /// Stop accepting, stop pulling, finish what is on the wire, commit, end. Idempotent.
+  void stop();
+
+  [[nodiscard]] std::uint16_t port() const { return server_->port(); }
+  [[nodiscard]] const Clock& clock() const { return *clock_; }
+  [[nodiscard]] obs::Log& log() { return log_; }
+
+ private:
+  explicit App(AppOptions options);
+  static std::vector<std::string> stream_ids(const config::Config& config);
+  Result<void> make_sinks();
+  Result<void> listen();
+  void look_after_health();
+  void look_after_line(const std::string& stream);
+  void purge_old_letters();
+  /// Calls `begin` with a Task and waits until that has run, at most `wait`.
+  static void wait_for(std::move_only_function<void(Task)> begin, Duration wait);
+
+  AppOptions options_;
+  obs::Log log_;
+  obs::Metrics metrics_;
+  Health health_;
+  std::unique_ptr<Clock> clock_;
+  config::Snapshot snapshot_;
+  VerdictBoard board_;
+  Loop loop_;
+  IoThreads io_;
+  DripWatch watch_;
+  std::map<std::string, std::unique_ptr<http::HttpSink>> sinks_;
+  Engine engine_;
+  Ingest ingest_;
+  Service service_;
+  std::unique_ptr<http::Server> server_;
+  bool running_ = false;
+};
+
+}  // namespace dripgate::app

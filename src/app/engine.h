@@ -1,0 +1,89 @@
+// Engine: the embedded file and every stream's pipeline over it. A failed commit makes its turn void: the
+// Engine then ends all pipelines and builds them again from the file after a bounded backoff, exactly as
+// after a crash. Opened by App before the loop starts, then on the loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "app/disk_room.h"
+#include "app/health.h"
+#include "app/loop.h"
+#include "app/stream_line.h"
+#include "obs/log.h"
+
+namespace dripgate::app {
+
+/// Wait before pipelines are built again after a failed commit: doubles from the first to the longest.
+inline constexpr Duration kRebuildWaitFirst = 100ms;
+inline constexpr Duration kRebuildWaitMax = 5s;
+/// After a commit failed on a full disk new events are refused for so long, so that dispatch goes first.
+inline constexpr Duration kFullDiskPause = 1s;
+
+/// What the Engine works with; everything outlives it.
+struct EngineContext {
+  Loop& loop;
+  Clock& clock;
+  const config::Snapshot& snapshot;
+  drip::Observer& observer;
+  Health& health;
+  obs::Log& log;
+  std::function<broker::Sink*(const std::string& stream)> http_sink;  // null: it delivers to a topic
+};
+
+class Engine {
+ public:
+  explicit Engine(EngineContext context) : context_(std::move(context)) {}
+  ~Engine();
+
+  /// Opens the file of the config in force (locked, corrupt, newer_version, full, io) and starts nothing.
+  Result<void> open();
+  /// Builds and starts every pipeline. On the loop.
+  void start();
+  /// Commits the turn. On the loop, after every turn.
+  void end_turn();
+  /// Ordered end of every pipeline, at most `wait` on the clock of the loop; `done` on the loop.
+  void shutdown(Duration wait, Task done);
+
+  /// Null: no such stream, or the pipelines are down (is_up says which).
+  [[nodiscard]] StreamLine* find(const std::string& stream);
+  [[nodiscard]] bool is_up() const { return up_; }
+  [[nodiscard]] sqlite::Database& database() { return *database_; }
+  [[nodiscard]] store::BookingStore& bookings() { return *bookings_; }
+  /// Room for new events? Error: full.
+  [[nodiscard]] Result<void> admit(std::size_t bytes) const;
+
+  /// Pausing outlives a rebuild, not a restart. False: no such stream or down.
+  bool pause(const std::string& stream);
+  bool resume(const std::string& stream);
+  [[nodiscard]] bool paused(const std::string& stream) const { return paused_.contains(stream); }
+
+ private:
+  Result<void> open_database();
+  void build_lines();
+  void end_lines();
+  void fail_turn(const Error& error);
+  void rebuild();
+  void recovered(std::uint64_t failure);
+  [[nodiscard]] std::function<core::StreamPtr()> current_of(const std::string& stream) const;
+
+  EngineContext context_;
+  std::string path_;
+  bool in_memory_ = false;
+  std::unique_ptr<DiskRoom> room_;
+  std::unique_ptr<sqlite::Database> database_;
+  std::unique_ptr<broker::sqlite::Broker> broker_;
+  std::unique_ptr<store::BookingStore> bookings_;
+  std::map<std::string, std::unique_ptr<StreamLine>> lines_;
+  std::set<std::string> paused_;
+  bool up_ = false;
+  bool rebuild_waits_ = false;
+  bool reopen_ = false;         // the connection itself failed: open the file again
+  std::uint64_t failures_ = 0;  // in a row
+  std::uint64_t failure_ = 0;   // ever; tells a late check from a new failure
+  MonoTime full_until_{};
+};
+
+}  // namespace dripgate::app

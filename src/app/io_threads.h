@@ -1,0 +1,27 @@
+// IoThreads: the threads that serve HTTP, one http::IoLoop each. Owned by App and by the demo.
+#pragma once
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "http/io_loop.h"
+
+namespace dripgate::app {
+
+class IoThreads {
+ public:
+  explicit IoThreads(std::size_t count);
+  ~IoThreads() { stop(); }
+
+  void start();
+  /// Ends the threads; what still waits on the loops is dropped with them. Idempotent.
+  void stop();
+  [[nodiscard]] http::IoLoop& loop(std::size_t index) { return *loops_[index]; }
+
+ private:
+  std::vector<std::unique_ptr<http::IoLoop>> loops_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace dripgate::app
