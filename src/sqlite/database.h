@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/result.h"
 #include "sqlite/statement.h"
 
@@ -31,11 +32,20 @@ class Participant {
   virtual void forget() = 0;
 };
 
+/// How long a turn waits for another connection to end its own.
+inline constexpr Duration kBusyWait = 5s;
+/// Kept inside the file for deletes and releases when the disk is full (sqlite/space.h).
+inline constexpr std::int64_t kBallastBytes = 512 << 10;
+/// Rounds of one end_turn() over writes made by its own callbacks; more wait for the next end_turn().
+inline constexpr int kCommitRoundsMax = 4;
+
 struct Options {
   std::string vfs;  // empty: the system's; tests name their own
   bool exclusive_owner =
       false;  // take the lock file beside the database; a second owner gets ErrorCode::locked
-  std::int64_t max_bytes = 0;  // 0: no bound; over it writes fail with ErrorCode::full
+  std::int64_t max_bytes = 0;                  // 0: no bound; over it writes fail with ErrorCode::full
+  std::int64_t ballast_bytes = kBallastBytes;  // 0: none; see sqlite/space.h
+  Duration busy_wait = kBusyWait;  // how long to wait for another connection's turn, then ErrorCode::locked
 };
 
 class Database {
@@ -56,6 +66,10 @@ class Database {
   void after_commit(Done<void> done);
   /// Commits. The error, if any, was given to the callbacks too.
   Result<void> end_turn();
+
+  /// True from the first full disk until there is room again: take nothing new in, let what is there out.
+  /// Asking also makes the end of the turn look whether there is room.
+  [[nodiscard]] bool low_on_space();
 
   void join(Participant* participant);
   void leave(Participant* participant);

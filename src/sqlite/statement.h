@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "base/result.h"
 
@@ -17,9 +20,17 @@ namespace dripgate::sqlite {
 /// words.
 [[nodiscard]] Error to_error(sqlite3* handle, int code);
 
+/// Binds as a blob; a plain string_view binds as text. SQLite never finds one where the other is stored.
+struct Blob {
+  std::string_view bytes;
+};
+
 class Statement {
  public:
-  Statement(sqlite3* handle, sqlite3_stmt* statement) : handle_(handle), statement_(statement) {}
+  /// `failure` is where the first error of a turn is kept (Database); may be null. A null `statement` fails
+  /// every step with `code`.
+  Statement(sqlite3* handle, sqlite3_stmt* statement, std::optional<Error>* failure = nullptr, int code = 0)
+      : handle_(handle), statement_(statement), failure_(failure), code_(code) {}
   ~Statement();
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
@@ -38,6 +49,10 @@ class Statement {
   Result<bool> step();
   void reset();
 
+  /// What sqlite3_prepare answered.
+  void adopt(std::pair<sqlite3_stmt*, int> prepared) { std::tie(statement_, code_) = prepared; }
+  [[nodiscard]] bool is_prepared() const { return statement_ != nullptr; }
+
   [[nodiscard]] std::int64_t integer(int column) const;
   /// Valid until the next step or reset. Text and blob alike.
   [[nodiscard]] std::string_view bytes(int column) const;
@@ -49,11 +64,16 @@ class Statement {
   void bind_one(int index, std::uint32_t value) { bind_one(index, std::int64_t{value}); }
   void bind_one(int index, std::uint64_t value) { bind_one(index, static_cast<std::int64_t>(value)); }
   void bind_one(int index, std::string_view value);
+  void bind_one(int index, Blob value);
   void bind_one(int index, const std::string& value) { bind_one(index, std::string_view(value)); }
   void bind_one(int index, const char* value) { bind_one(index, std::string_view(value)); }
 
+  Error failed(int code);
+
   sqlite3* handle_;
   sqlite3_stmt* statement_;
+  std::optional<Error>* failure_;
+  int code_;
 };
 
 }  // namespace dripgate::sqlite
