@@ -1,0 +1,63 @@
+// EventTable: the event records of one shard, found by (key, id). An open-addressed index of 8-byte entries
+// over nodes that never move, so that one record costs two cache lines and a new id one look at the index,
+// however many are kept. Used by memory/booking_shard under the shard's lock.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/booking_calls.h"
+
+namespace dripgate::store {
+
+struct KeySlot;
+
+struct EventNode {
+  EventRow row;
+  std::string id;
+  KeySlot* key = nullptr;
+  EventNode* next_expiring = nullptr;
+  std::uint32_t hash = 0;
+  std::uint32_t number = 0;  // place in the chunks
+  bool filed = false;        // in an expiry bucket
+};
+
+class EventTable {
+ public:
+  EventTable();
+  EventTable(const EventTable&) = delete;
+  EventTable& operator=(const EventTable&) = delete;
+
+  /// Starts loading the index line of a hash, so that the look-up a little later does not wait for it.
+  void prefetch(std::uint32_t hash) const { __builtin_prefetch(&index_[hash & mask_]); }
+  [[nodiscard]] EventNode* find(std::uint32_t hash, const KeySlot* key, std::string_view id);
+  /// The name must not be there yet.
+  EventNode& insert(std::uint32_t hash, KeySlot* key, std::string id);
+  void erase(EventNode& node);
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  struct Entry {
+    std::uint32_t hash = 0;
+    std::uint32_t node = 0;  // number + 1; 0: free
+  };
+  static constexpr std::size_t kChunkNodes = 256;
+  static constexpr std::size_t kIndexEntriesMin = 64;
+
+  EventNode& node(std::uint32_t number) { return chunks_[number / kChunkNodes][number % kChunkNodes]; }
+  EventNode& new_node();
+  void place(Entry entry);
+  void grow();
+
+  std::vector<Entry> index_;
+  std::size_t mask_ = 0;
+  std::size_t size_ = 0;
+  std::vector<std::unique_ptr<EventNode[]>> chunks_;
+  std::uint32_t nodes_made_ = 0;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace dripgate::store
