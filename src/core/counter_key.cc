@@ -1,0 +1,142 @@
+// See the header.
+#include "core/counter_key.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <arpa/inet.h>
+
+#include "base/limits.h"
+#include "base/sha256.h"
+
+namespace dripgate::core {
+namespace {
+
+constexpr std::size_t kSecretDigits = 16;
+constexpr std::size_t kLongValueDigits = 32;
+constexpr std::string_view kPlain = "._-/@+";
+
+/// Names as short as in the documentation's keys; every other name is written out. The policy's id comes
+/// before them, so that one policy's parts never meet another's.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kShortNames{
+    {{"tenant", "t"}, {"apiKey", "k"}, {"username", "u"}, {"user", "u"}}};
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || kPlain.contains(c);
+}
+
+using Address = std::array<unsigned char, 16>;
+
+std::string ipv4_text(const unsigned char* bytes) {
+  std::string out = std::to_string(bytes[0]);
+  for (int i = 1; i < 4; ++i) out += '.' + std::to_string(bytes[i]);
+  return out;
+}
+
+/// The last four bytes are an IPv4 address in ::ffff:0:0/96 and in 64:ff9b::/96, nowhere else.
+bool holds_ipv4(const Address& address) {
+  constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  constexpr std::array<unsigned char, 12> kNat64{0, 0x64, 0xff, 0x9b};
+  return std::equal(kMapped.begin(), kMapped.end(), address.begin()) ||
+         std::equal(kNat64.begin(), kNat64.end(), address.begin());
+}
+
+std::string network64_text(const Address& address) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  int groups = 4;
+  while (groups > 0 && address[2 * groups - 2] == 0 && address[2 * groups - 1] == 0) --groups;
+  std::string out;
+  for (int i = 0; i < groups; ++i) {
+    if (i > 0) out += ':';
+    const unsigned group = address[2 * i] * 256u + address[2 * i + 1];
+    bool leading = true;
+    for (int shift = 12; shift >= 0; shift -= 4) {
+      const unsigned digit = group >> shift & 15;
+      leading = leading && digit == 0 && shift > 0;
+      if (!leading) out += kDigits[digit];
+    }
+  }
+  return out + "::/64";
+}
+
+std::string_view short_name(std::string_view name) {
+  for (const auto& [full, brief] : kShortNames)
+    if (full == name) return brief;
+  return name;
+}
+
+std::string part_value(const KeyPart& part, const std::string& value) {
+  if (part.secret || part.name == "apiKey") return sha256_hex(value, kSecretDigits);
+  return escape_key_value(part.name == "ip" ? canonical_ip(value) : value);
+}
+
+std::string named_value(const KeyPart& part, const std::string& value) {
+  return escape_key_value(short_name(part.name)) + ':' + part_value(part, value);
+}
+
+/// The scope is a part of the key or, as with a file's `scope: tenant`, another fact of the request.
+KeyPart scope_part(const Policy& policy) {
+  if (policy.scope.empty()) return policy.key.empty() ? KeyPart{} : policy.key.front();
+  for (const KeyPart& part : policy.key)
+    if (part.name == policy.scope) return part;
+  return KeyPart{.name = policy.scope};
+}
+
+/// Without a scope the tag is one word; a scope's tag always holds a ':', so that no value can name this one.
+std::string scope_tag(const Policy& policy, const Descriptor& descriptor) {
+  const KeyPart scope = scope_part(policy);
+  if (scope.name.empty()) return "{all}";
+  const auto value = descriptor.find(scope.name);
+  return value == descriptor.end() ? "{*}" : '{' + named_value(scope, value->second) + '}';
+}
+
+}  // namespace
+
+std::string escape_key_value(std::string_view value) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  if (value.size() > kKeyValueBytesMax) return '~' + sha256_hex(value, kLongValueDigits);
+  std::string out;
+  out.reserve(value.size());
+  for (const char c : value) {
+    if (is_plain(c)) {
+      out += c;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+std::string canonical_ip(std::string_view text) {
+  const std::string whole(text.substr(0, text.find('%')));
+  if (whole.size() >= INET6_ADDRSTRLEN || whole.contains('\0')) return std::string(text);
+  Address address{};
+  if (inet_pton(AF_INET, whole.c_str(), address.data()) == 1) return ipv4_text(address.data());
+  if (inet_pton(AF_INET6, whole.c_str(), address.data()) != 1) return std::string(text);
+  return holds_ipv4(address) ? ipv4_text(address.data() + 12) : network64_text(address);
+}
+
+CounterKeys counter_keys(const Policy& policy, const Descriptor& descriptor, std::size_t limits) {
+  CounterKeys result;
+  const std::string scope = scope_part(policy).name;
+  std::string parts;
+  for (const KeyPart& part : policy.key) {
+    const auto value = descriptor.find(part.name);
+    if (value == descriptor.end()) {
+      result.missing.push_back(part.name);
+    } else if (part.name != scope) {
+      parts += ':' + named_value(part, value->second);
+    }
+  }
+  if (!result.missing.empty()) parts = ":*";
+  const std::string key = "rl:" + scope_tag(policy, descriptor) + ':' + escape_key_value(policy.id) + parts;
+  for (std::size_t i = 0; i < limits; ++i)
+    result.keys.push_back(i == 0 ? key : key + ":#" + std::to_string(i));
+  return result;
+}
+
+}  // namespace dripgate::core
