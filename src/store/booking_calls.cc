@@ -117,16 +117,11 @@ core::KeyView inspect(const KeyRow& key, const core::BookingPolicy& policy, Wall
   return core::inspect(key.expires <= now ? core::KeyState{} : key.state, policy, now);
 }
 
-Result<void> check(const core::BookingPolicyPtr& policy, core::Units cost) {
-  if (policy == nullptr || policy->limits.empty()) {
-    return fail(ErrorCode::invalid_argument, "booking: the policy is missing or has no limit; give it 1 to " +
-                                                 std::to_string(kLimitsPerPolicyMax));
-  }
-  if (cost < 0) {
-    return fail(ErrorCode::invalid_argument,
-                "booking: cost is " + std::to_string(cost) + "; accepted are 0 and more");
-  }
-  return {};
+Result<void> check(const core::BookingPolicyPtr& policy) {
+  if (policy != nullptr && !policy->limits.empty() && policy->limits.size() <= kLimitsPerPolicyMax) return {};
+  return fail(ErrorCode::invalid_argument,
+              "booking: the policy is missing or has no limits; accepted are 1 to " +
+                  std::to_string(kLimitsPerPolicyMax));
 }
 
 }  // namespace dripgate::store::calls

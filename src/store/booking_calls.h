@@ -42,8 +42,8 @@ void thaw(KeyRow& key, WallTime now, RowChanges& changes);
 void reset(KeyRow& key, WallTime now, RowChanges& changes);
 [[nodiscard]] core::KeyView inspect(const KeyRow& key, const core::BookingPolicy& policy, WallTime now);
 
-/// The one thing a caller can get wrong. Error: invalid_argument.
-[[nodiscard]] Result<void> check(const core::BookingPolicyPtr& policy, core::Units cost = 1);
+/// What core cannot say: there is a policy with limits. Error: invalid_argument.
+[[nodiscard]] Result<void> check(const core::BookingPolicyPtr& policy);
 
 }  // namespace calls
 }  // namespace dripgate::store

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "base/limits.h"
 #include "core/check.h"
 #include "store/counter_store.h"
 

@@ -45,8 +45,7 @@ Result<Answer> MemoryBookingStore::with_room(WallTime now, Call call) {
 }
 
 void MemoryBookingStore::reserve(ReserveRequest request, Done<core::ReserveAnswer> done) {
-  if (auto valid = calls::check(request.policy, request.cost); !valid)
-    return done(std::unexpected(valid.error()));
+  if (auto valid = calls::check(request.policy); !valid) return done(std::unexpected(valid.error()));
   const auto now = clock_.now();
   if (!now) return done(std::unexpected(now.error()));
   const std::uint64_t hash = hash_(request.key);
@@ -55,7 +54,7 @@ void MemoryBookingStore::reserve(ReserveRequest request, Done<core::ReserveAnswe
 }
 
 void MemoryBookingStore::gate(GateRequest request, Done<core::GateAnswer> done) {
-  if (auto valid = calls::check(request.policy, request.ticket.cost); !valid) {
+  if (auto valid = calls::check(request.policy); !valid) {
     return done(std::unexpected(valid.error()));
   }
   const auto now = clock_.now();

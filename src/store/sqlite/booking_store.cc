@@ -34,8 +34,7 @@ SqliteBookingStore::~SqliteBookingStore() {
 }
 
 void SqliteBookingStore::reserve(ReserveRequest request, Done<core::ReserveAnswer> done) {
-  if (auto valid = calls::check(request.policy, request.cost); !valid)
-    return done(std::unexpected(valid.error()));
+  if (auto valid = calls::check(request.policy); !valid) return done(std::unexpected(valid.error()));
   done(with_rows<core::ReserveAnswer>(request.key, request.event_id,
                                       [&](KeyRow& key, EventRow& event, WallTime now, RowChanges& changes) {
                                         return calls::reserve(key, event, request, now, changes);
@@ -43,7 +42,7 @@ void SqliteBookingStore::reserve(ReserveRequest request, Done<core::ReserveAnswe
 }
 
 void SqliteBookingStore::gate(GateRequest request, Done<core::GateAnswer> done) {
-  if (auto valid = calls::check(request.policy, request.ticket.cost); !valid) {
+  if (auto valid = calls::check(request.policy); !valid) {
     return done(std::unexpected(valid.error()));
   }
   done(with_rows<core::GateAnswer>(request.ticket.key, request.ticket.event_id,
