@@ -40,6 +40,9 @@ struct EventRecord {
   std::uint32_t leak = 0;
   bool via_repair = false;  // booked in the repair cursor, not at the tail
   std::uint8_t repairs = 0;
+  // Released: timer entries that fired within the release lease and were given a new generation; the one that
+  // was released may still settle.
+  std::uint8_t lease_waits = 0;
 
   friend bool operator==(const EventRecord&, const EventRecord&) = default;
 };
