@@ -39,7 +39,7 @@ struct Request {
 
 struct Response {
   int status = 200;
-  Headers headers;  // Content-Length, Date and Connection are added by the server
+  Headers headers;  // Content-Length and Connection are added by the server
   std::string body;
 };
 

@@ -1,0 +1,56 @@
+// Connection: one client of the server, one coroutine: read a request, have it answered, write the answer,
+// again. Inside src/http only; everything on its loop's thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "http/request_reader.h"
+#include "http/server_core.h"
+#include "http/transport.h"
+
+namespace dripgate::http {
+
+class Connection {
+ public:
+  Connection(std::shared_ptr<ServerCore> core, LoopShare& share, std::unique_ptr<Transport> transport,
+             Peer peer);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  /// Until either side has enough.
+  Awaitable<void> serve();
+  /// Over the cap: a 503 and the end, without reading a request.
+  Awaitable<void> turn_away();
+  /// The server stops: close when idle, else after the answer in hand.
+  void wind_down();
+  void close() { transport_->close(); }
+
+ private:
+  enum class Next { request, refused, closed };
+
+  Awaitable<void> serve_requests();
+  Awaitable<Next> read_request(Counted& body);
+  Awaitable<bool> read_more();
+  Awaitable<bool> head_accepted();
+  bool within_body_budget(Counted& body);
+  Awaitable<Response> ask_handler(Request request);
+  Awaitable<Response> answer(Request request);
+  Awaitable<bool> write(const Response& response, bool keep_alive, bool with_body);
+  Awaitable<void> refuse(Response response);
+  Awaitable<void> linger();
+  void set_read_deadline();
+
+  std::shared_ptr<ServerCore> core_;
+  LoopShare& share_;
+  std::unique_ptr<Transport> transport_;
+  Peer peer_;
+  RequestReader reader_;
+  Response refusal_;
+  enum class Phase { none, idle, header, body };
+  Phase deadline_of_ = Phase::none;  // which deadline runs
+  bool waiting_for_request_ = false;
+};
+
+}  // namespace dripgate::http
