@@ -1,0 +1,309 @@
+// See the header.
+#include "store/memory/counter_table.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <mutex>
+
+#include "base/limits.h"
+
+namespace dripgate::store {
+namespace {
+
+constexpr std::size_t kShardsMax = 256;
+/// Below this many keys per shard a shard more saves no waiting.
+constexpr std::size_t kKeysPerShardMin = 4096;
+/// A shard may hold its share and this many standard deviations, so that keys_max keys fit however they fall.
+constexpr double kShareDeviations = 6;
+/// A request is tried again this often after numbers of limits were swept.
+constexpr int kAttemptsMax = 2;
+
+std::unexpected<Error> full() {
+  return fail(ErrorCode::full,
+              "the memory store holds as many counters in use as it may; raise its bound or retry "
+              "when some have run out",
+              true);
+}
+
+std::unexpected<Error> too_many_limits() {
+  return fail(ErrorCode::full,
+              "the memory store's counters in use were written under " +
+                  std::to_string(InternedLimits::kNumbersMax - 1) +
+                  " different limits, the most it "
+                  "can tell apart",
+              true);
+}
+
+unsigned shard_bits(std::size_t keys_max) {
+  const std::size_t wanted = std::clamp<std::size_t>(keys_max / kKeysPerShardMin, 1, kShardsMax);
+  return static_cast<unsigned>(std::bit_width(wanted) - 1);
+}
+
+std::size_t share_of(std::size_t keys_max, std::size_t shards) {
+  if (shards == 1) return keys_max;
+  const double share = static_cast<double>(keys_max) / static_cast<double>(shards);
+  return static_cast<std::size_t>(share + kShareDeviations * std::sqrt(share)) + 1;
+}
+
+}  // namespace
+
+struct alignas(64) CounterTable::Shard {
+  Shard(const InternedLimits& limits, std::size_t keys_max, unsigned skip_bits)
+      : slots(limits, keys_max, skip_bits) {}
+
+  std::mutex mutex;
+  InternedLimits::Number recent = InternedLimits::kNone;  // the limit interned last
+  CounterSlots slots;
+};
+
+/// The shards of a request, locked in ascending order; unlocked at the end of the scope.
+class CounterTable::Locks {
+ public:
+  Locks(CounterTable& table, std::span<const TableCharge> charges) : table_(table) {
+    for (const TableCharge& charge : charges) numbers_[count_++] = table.shard_number(charge.key);
+    std::sort(numbers_.begin(), end());
+    count_ = static_cast<std::size_t>(std::unique(numbers_.begin(), end()) - numbers_.begin());
+    for (std::size_t i = 0; i < count_; ++i) table_.shards_[numbers_[i]]->mutex.lock();
+  }
+  ~Locks() {
+    for (std::size_t i = 0; i < count_; ++i) table_.shards_[numbers_[i]]->mutex.unlock();
+  }
+  Locks(const Locks&) = delete;
+  Locks& operator=(const Locks&) = delete;
+
+ private:
+  using Numbers = std::array<std::size_t, kChargesPerRequestMax>;
+  Numbers::iterator end() { return numbers_.begin() + static_cast<std::ptrdiff_t>(count_); }
+
+  CounterTable& table_;
+  Numbers numbers_{};
+  std::size_t count_ = 0;
+};
+
+/// The states of a request, one per different key, out of their slots.
+struct CounterTable::Loaded {
+  struct One {
+    Fingerprint key = 0;
+    const core::Limit* limit = nullptr;
+    InternedLimits::Number number = InternedLimits::kNone;
+    bool known = false;
+    core::CounterState state;
+  };
+  std::vector<One> ones;  // never grows beyond its first capacity: items point into it
+  std::vector<core::CheckItem> items;
+};
+
+CounterTable::CounterTable(std::size_t keys_max)
+    : hash_key_(random_hash_key()), shard_bits_(shard_bits(keys_max)) {
+  const std::size_t shards = std::size_t{1} << shard_bits_;
+  for (std::size_t i = 0; i < shards; ++i)
+    shards_.push_back(std::make_unique<Shard>(limits_, share_of(keys_max, shards), shard_bits_));
+}
+
+CounterTable::~CounterTable() = default;
+
+std::size_t CounterTable::shard_number(Fingerprint key) const {
+  return shard_bits_ == 0 ? 0 : key >> (64 - shard_bits_);
+}
+
+Result<core::LimitOutcome> CounterTable::consume_one(const TableCharge& charge, WallTime now) {
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    if (auto outcome = try_consume_one(charge, now)) return *std::move(outcome);
+    sweep_limits();
+  }
+  return too_many_limits();
+}
+
+std::optional<Result<core::LimitOutcome>> CounterTable::try_consume_one(const TableCharge& charge,
+                                                                        WallTime now) {
+  Shard& shard = *shards_[shard_number(charge.key)];
+  const std::lock_guard lock(shard.mutex);
+  CounterSlots::Slot* slot = shard.slots.find(charge.key);
+  core::CounterState state;
+  if (slot != nullptr) shard.slots.load(*slot, state);
+  const core::Step step = core::evaluate(state, *charge.limit, charge.cost, now);
+  if (step.outcome.verdict != core::Verdict::allow || charge.cost <= 0) {
+    if (slot != nullptr) shard.slots.put_back(*slot, state);
+    return step.outcome;
+  }
+  InternedLimits::Number number = slot != nullptr ? slot->limit : shard.recent;
+  if (!limits_.is(number, *charge.limit)) number = shard.recent = limits_.intern(*charge.limit);
+  if (number == InternedLimits::kNone) {
+    if (slot != nullptr) shard.slots.put_back(*slot, state);
+    return std::nullopt;
+  }
+  if (slot == nullptr) slot = shard.slots.insert(charge.key, now);
+  if (slot == nullptr) return full();
+  core::commit(state, *charge.limit, charge.cost, step);
+  shard.slots.save(*slot, state, number);
+  return step.outcome;
+}
+
+Result<core::Decision> CounterTable::consume(std::span<const TableCharge> charges, WallTime now) {
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    if (auto decision = try_consume(charges, now)) return *std::move(decision);
+    sweep_limits();
+  }
+  return too_many_limits();
+}
+
+std::optional<Result<core::Decision>> CounterTable::try_consume(std::span<const TableCharge> charges,
+                                                                WallTime now) {
+  const Locks locks(*this, charges);
+  Loaded loaded;
+  load(charges, loaded);
+  // Whatever can fail comes first: after core::consume everything is written.
+  const bool numbered = number(loaded);
+  if (!numbered || !make_room(loaded, now)) {
+    core::Decision decision = core::peek(loaded.items, now);
+    put_back(loaded);
+    if (decision.verdict != core::Verdict::allow) return decision;
+    if (!numbered) return std::nullopt;
+    return full();
+  }
+  core::Decision decision = core::consume(loaded.items, now);
+  if (decision.verdict == core::Verdict::allow) {
+    save(loaded, now);
+  } else {
+    put_back(loaded);
+  }
+  return decision;
+}
+
+core::Decision CounterTable::peek(std::span<const TableCharge> charges, WallTime now) {
+  const Locks locks(*this, charges);
+  Loaded loaded;
+  load(charges, loaded);
+  core::Decision decision = core::peek(loaded.items, now);
+  put_back(loaded);
+  return decision;
+}
+
+bool CounterTable::refund(std::span<const TableCharge> charges, WallTime consumed_at, WallTime now) {
+  bool given = false;
+  for (const TableCharge& charge : charges) {
+    Shard& shard = *shards_[shard_number(charge.key)];
+    const std::lock_guard lock(shard.mutex);
+    CounterSlots::Slot* slot = shard.slots.find(charge.key);
+    if (slot == nullptr) continue;
+    core::CounterState state;
+    shard.slots.load(*slot, state);
+    if (core::refund(state, *charge.limit, charge.cost, consumed_at, now)) given = true;
+    if (state.exists) shard.slots.save(*slot, state, slot->limit);
+  }
+  return given;
+}
+
+void CounterTable::reset(Fingerprint key) {
+  Shard& shard = *shards_[shard_number(key)];
+  const std::lock_guard lock(shard.mutex);
+  if (CounterSlots::Slot* slot = shard.slots.find(key)) shard.slots.clear(*slot);
+}
+
+bool CounterTable::knows(Fingerprint key, WallTime now) {
+  Shard& shard = *shards_[shard_number(key)];
+  const std::lock_guard lock(shard.mutex);
+  const CounterSlots::Slot* slot = shard.slots.find(key);
+  return slot != nullptr && shard.slots.runs_out_at(*slot) > now;
+}
+
+void CounterTable::load(std::span<const TableCharge> charges, Loaded& loaded) {
+  loaded.ones.reserve(charges.size());
+  loaded.items.reserve(charges.size());
+  for (const TableCharge& charge : charges) {
+    auto one = std::find_if(loaded.ones.begin(), loaded.ones.end(),
+                            [&](const Loaded::One& known) { return known.key == charge.key; });
+    if (one == loaded.ones.end()) {
+      one = loaded.ones.insert(loaded.ones.end(),
+                               Loaded::One{.key = charge.key, .limit = charge.limit, .state = {}});
+      CounterSlots& slots = shards_[shard_number(charge.key)]->slots;
+      if (const CounterSlots::Slot* slot = slots.find(charge.key)) {
+        one->known = true;
+        slots.load(*slot, one->state);
+      }
+    }
+    loaded.items.push_back({.state = &one->state, .limit = charge.limit, .cost = charge.cost});
+  }
+}
+
+void CounterTable::put_back(Loaded& loaded) {
+  for (Loaded::One& one : loaded.ones) {
+    CounterSlots& slots = shards_[shard_number(one.key)]->slots;
+    CounterSlots::Slot* slot = one.state.exists ? slots.find(one.key) : nullptr;
+    if (slot != nullptr) slots.put_back(*slot, one.state);
+  }
+}
+
+bool CounterTable::number(Loaded& loaded) {
+  for (Loaded::One& one : loaded.ones) {
+    Shard& shard = *shards_[shard_number(one.key)];
+    if (!limits_.is(shard.recent, *one.limit)) shard.recent = limits_.intern(*one.limit);
+    one.number = shard.recent;
+    if (one.number == InternedLimits::kNone) return false;
+  }
+  return true;
+}
+
+/// Making room drops what has run out, which may be a key of this very request: then it counts as new, once
+/// more.
+bool CounterTable::make_room(Loaded& loaded, WallTime now) {
+  const auto new_keys = [&](std::size_t shard) {
+    return std::count_if(loaded.ones.begin(), loaded.ones.end(), [&](const Loaded::One& one) {
+      return shard_number(one.key) == shard && shards_[shard]->slots.find(one.key) == nullptr;
+    });
+  };
+  for (const Loaded::One& one : loaded.ones) {
+    if (one.known) continue;
+    const std::size_t shard = shard_number(one.key);
+    for (std::ptrdiff_t asked = 0, keys = new_keys(shard); keys > asked; keys = new_keys(shard)) {
+      asked = keys;
+      if (!shards_[shard]->slots.reserve(static_cast<std::size_t>(keys), now)) return false;
+    }
+  }
+  return true;
+}
+
+void CounterTable::save(Loaded& loaded, WallTime now) {
+  for (Loaded::One& one : loaded.ones) {
+    if (!one.state.exists) continue;  // cost 0 on a new key
+    CounterSlots& slots = shards_[shard_number(one.key)]->slots;
+    CounterSlots::Slot* slot = slots.find(one.key);
+    if (slot == nullptr) slot = slots.insert(one.key, now);
+    // Not written under the new numbers: a charge of 0 changed nothing.
+    const bool written = core::written_under(*one.limit) == one.state.written;
+    slots.save(*slot, one.state, written ? one.number : slot->limit);
+  }
+}
+
+void CounterTable::sweep_limits() {
+  std::vector<bool> used(InternedLimits::kNumbersMax);
+  for (const auto& shard : shards_) shard->mutex.lock();
+  for (const auto& shard : shards_) {
+    shard->recent = InternedLimits::kNone;
+    shard->slots.mark_limits(used);
+  }
+  limits_.sweep(used);
+  for (const auto& shard : shards_) shard->mutex.unlock();
+}
+
+std::size_t CounterTable::bytes() {
+  std::size_t sum = sizeof(*this) + InternedLimits::kNumbersMax * sizeof(void*);
+  for (const auto& shard : shards_) {
+    const std::lock_guard lock(shard->mutex);
+    sum += sizeof(Shard) - sizeof(CounterSlots) + shard->slots.bytes();
+  }
+  return sum;
+}
+
+std::size_t CounterTable::keys() {
+  std::size_t sum = 0;
+  for (const auto& shard : shards_) {
+    const std::lock_guard lock(shard->mutex);
+    sum += shard->slots.keys();
+  }
+  return sum;
+}
+
+}  // namespace dripgate::store

@@ -1,0 +1,77 @@
+// CounterTable: counters by fingerprint in shards, each with its lock; requests over several keys lock their
+// shards in one order and take all or nothing. Time is given. Used by memory/counter_store and bench/.
+// Thread-safe.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/keyed_hash.h"
+#include "core/check.h"
+#include "store/memory/counter_slots.h"
+
+namespace dripgate::store {
+
+struct TableCharge {
+  Fingerprint key = 0;
+  const core::Limit* limit = nullptr;
+  core::Units cost = 1;
+};
+
+class CounterTable {
+ public:
+  explicit CounterTable(std::size_t keys_max);
+  ~CounterTable();
+  CounterTable(const CounterTable&) = delete;
+  CounterTable& operator=(const CounterTable&) = delete;
+
+  /// Of 64 secret-keyed bits; two keys of 4,000,000 share one with a chance below 10^-6.
+  [[nodiscard]] Fingerprint fingerprint(std::string_view key) const {
+    const Fingerprint hash = keyed_hash(hash_key_, key);
+    return hash == 0 ? 1 : hash;
+  }
+
+  /// As `consume` of one charge, without a Decision around it. Error: full, and nothing was taken.
+  [[nodiscard]] Result<core::LimitOutcome> consume_one(const TableCharge& charge, WallTime now);
+  /// At most kChargesPerRequestMax charges. Error: full, and nothing was taken.
+  [[nodiscard]] Result<core::Decision> consume(std::span<const TableCharge> charges, WallTime now);
+  [[nodiscard]] core::Decision peek(std::span<const TableCharge> charges, WallTime now);
+  /// True: at least one charge gave something back.
+  bool refund(std::span<const TableCharge> charges, WallTime consumed_at, WallTime now);
+  void reset(Fingerprint key);
+  /// False: never used, or run out.
+  [[nodiscard]] bool knows(Fingerprint key, WallTime now);
+
+  /// All that the table holds, but the entries of sliding logs.
+  [[nodiscard]] std::size_t bytes();
+  [[nodiscard]] std::size_t keys();
+
+ private:
+  struct Shard;
+  class Locks;
+  struct Loaded;
+
+  [[nodiscard]] std::size_t shard_number(Fingerprint key) const;
+  /// Empty: there is no number left for a limit; nothing was taken.
+  [[nodiscard]] std::optional<Result<core::LimitOutcome>> try_consume_one(const TableCharge& charge,
+                                                                          WallTime now);
+  [[nodiscard]] std::optional<Result<core::Decision>> try_consume(std::span<const TableCharge> charges,
+                                                                  WallTime now);
+  void load(std::span<const TableCharge> charges, Loaded& loaded);
+  void put_back(Loaded& loaded);
+  [[nodiscard]] bool number(Loaded& loaded);
+  [[nodiscard]] bool make_room(Loaded& loaded, WallTime now);
+  void save(Loaded& loaded, WallTime now);
+  /// Locks every shard: call it with none locked.
+  void sweep_limits();
+
+  const HashKey hash_key_;
+  InternedLimits limits_;
+  unsigned shard_bits_ = 0;
+  std::vector<std::unique_ptr<Shard>> shards_;
+};
+
+}  // namespace dripgate::store
