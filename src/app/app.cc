@@ -119,11 +119,7 @@ void App::reload() {
 
 void App::look_after_health() {
   for (const std::string& stream : service_.streams()) look_after_line(stream);
-  if (const Result<void> room = engine_.admit(0); room) {
-    health_.clear("disk");
-  } else {
-    health_.raise("disk", room.error().detail);
-  }
+  engine_.has_room() ? health_.clear("disk") : health_.raise("disk", kDiskFull);
   metrics_.set_ready(health_.reasons().empty());
   loop_.post_after_real(kHealthEvery, [this] { look_after_health(); });
 }

@@ -18,7 +18,6 @@ Result<void> Engine::open() {
   const auto* file = std::get_if<config::SqliteStore>(&config->store);
   in_memory_ = file == nullptr;
   path_ = in_memory_ ? ":memory:" : file->path;
-  room_ = std::make_unique<DiskRoom>(path_);
   return open_database();
 }
 
@@ -80,7 +79,6 @@ void Engine::fail_turn(const Error& error) {
   end_lines();
   if (std::exchange(rebuild_waits_, true)) return;
   reopen_ = !in_memory_ && error.code != ErrorCode::full;
-  if (error.code == ErrorCode::full) full_until_ = mono_now() + kFullDiskPause;
   const auto doublings = std::min<std::uint64_t>(failures_++, 6);
   const Duration wait = std::min(kRebuildWaitFirst * (1 << doublings), kRebuildWaitMax);
   ++failure_;
@@ -130,13 +128,6 @@ void Engine::shutdown(Duration wait, Task done) {
 StreamLine* Engine::find(const std::string& stream) {
   const auto line = lines_.find(stream);
   return line == lines_.end() ? nullptr : line->second.get();
-}
-
-Result<void> Engine::admit(std::size_t bytes) const {
-  if (mono_now() < full_until_) {
-    return fail(ErrorCode::full, "the disk of the database is full: free some space", true);
-  }
-  return room_->admit(bytes);
 }
 
 bool Engine::pause(const std::string& stream) {

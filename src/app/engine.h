@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 
-#include "app/disk_room.h"
 #include "app/health.h"
 #include "app/loop.h"
 #include "app/stream_line.h"
@@ -19,8 +18,10 @@ namespace dripgate::app {
 /// Wait before pipelines are built again after a failed commit: doubles from the first to the longest.
 inline constexpr Duration kRebuildWaitFirst = 100ms;
 inline constexpr Duration kRebuildWaitMax = 5s;
-/// After a commit failed on a full disk new events are refused for so long, so that dispatch goes first.
-inline constexpr Duration kFullDiskPause = 1s;
+
+/// Said while Engine::has_room is false.
+inline constexpr const char* kDiskFull =
+    "the disk of the database is full: free some space; events already booked are still delivered";
 
 /// What the Engine works with; everything outlives it.
 struct EngineContext {
@@ -52,8 +53,8 @@ class Engine {
   [[nodiscard]] bool is_up() const { return up_; }
   [[nodiscard]] sqlite::Database& database() { return *database_; }
   [[nodiscard]] store::BookingStore& bookings() { return *bookings_; }
-  /// Room for new events? Error: full.
-  [[nodiscard]] Result<void> admit(std::size_t bytes) const;
+  /// False while the disk is full: nothing new is taken in, what is booked goes out (sqlite/space.h).
+  [[nodiscard]] bool has_room() { return database_ == nullptr || !database_->low_on_space(); }
 
   /// Pausing outlives a rebuild, not a restart. False: no such stream or down.
   bool pause(const std::string& stream);
@@ -72,7 +73,6 @@ class Engine {
   EngineContext context_;
   std::string path_;
   bool in_memory_ = false;
-  std::unique_ptr<DiskRoom> room_;
   std::unique_ptr<sqlite::Database> database_;
   std::unique_ptr<broker::sqlite::Broker> broker_;
   std::unique_ptr<store::BookingStore> bookings_;
@@ -83,7 +83,6 @@ class Engine {
   bool reopen_ = false;         // the connection itself failed: open the file again
   std::uint64_t failures_ = 0;  // in a row
   std::uint64_t failure_ = 0;   // ever; tells a late check from a new failure
-  MonoTime full_until_{};
 };
 
 }  // namespace dripgate::app

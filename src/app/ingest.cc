@@ -66,9 +66,7 @@ Ingest::Identity Ingest::identify(const core::Stream& stream, const server::Inge
 void Ingest::append(StreamLine& line, std::vector<server::IngestEvent> events,
                     Done<std::vector<server::IngestAnswer>> done) {
   const core::StreamPtr stream = line.stream();
-  std::size_t bytes = 0;
-  for (const server::IngestEvent& event : events) bytes += bytes_of(event);
-  if (const Result<void> room = engine_.admit(bytes); !room) return done(std::unexpected(room.error()));
+  if (!engine_.has_room()) return done(fail(ErrorCode::full, kDiskFull, true));
 
   auto call = std::make_shared<IngestCall>();
   call->stream = stream->id;

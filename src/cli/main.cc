@@ -1,0 +1,41 @@
+// dripgate: the command line. Exit codes: 0 done, 1 refused or failed, 2 usage, 3 the server cannot be
+// reached.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/console.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+
+namespace {
+
+constexpr const char* kAbout =
+    "Dripgate: events that are over a limit wait for their slot; nothing is dropped, no window is exceeded.";
+constexpr const char* kFooter =
+    "Exit codes: 0 done, 1 refused or failed, 2 usage, 3 the server cannot be reached.\n"
+    "Start here: dripgate up -c examples/dripgate.yaml, and in other terminals\n"
+    "  dripgate sink --listen 127.0.0.1:9000\n"
+    "  dripgate publish payouts examples/payouts.ndjson\n"
+    "  dripgate inspect payouts";
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  using namespace dripgate::cli;
+  CLI::App program(kAbout, "dripgate");
+  program.require_subcommand(1);
+  program.footer(kFooter);
+  Run run;
+  add_run_verbs(program, run);
+  add_publish_verb(program, run);
+  add_operate_verbs(program, run);
+  try {
+    program.parse(count, arguments);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return program.exit(error);  // --help
+    complain(error.what());
+    return kExitUsage;
+  }
+  return run();
+}

@@ -1,0 +1,89 @@
+// Options of the verbs that run something in this process: up, lint, sink, demo, version.
+#include <memory>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "cli/option_values.h"
+#include "cli/options.h"
+#include "cli/verbs.h"
+
+namespace dripgate::cli {
+namespace {
+
+constexpr std::int64_t kClockScaleMax = 1000;
+
+void add_up(CLI::App& program, Run& run) {
+  auto options = std::make_shared<UpOptions>();
+  CLI::App& verb = *program.add_subcommand("up", "Run everything in this process, until SIGTERM or SIGINT");
+  verb.add_option("-c,--config", options->config, "The config file; read again when it changes or on SIGHUP")
+      ->capture_default_str()
+      ->type_name("FILE");
+  verb.add_option("--clock-scale", options->clock_scale,
+                  "Run the clock N times as fast, to try a config out: new embedded store and loopback only")
+      ->check(CLI::Range(std::int64_t{1}, kClockScaleMax))
+      ->type_name("N");
+  verb.add_flag("--json-log", options->json_log, "Log lines as JSON");
+  verb.add_flag("-v,--verbose", options->verbose, "Log more");
+  verb.footer("Example: dripgate up -c dripgate.yaml");
+  verb.callback([&run, options] { run = [options] { return run_up(*options); }; });
+}
+
+void add_lint(CLI::App& program, Run& run) {
+  auto options = std::make_shared<LintOptions>();
+  CLI::App& verb =
+      *program.add_subcommand("lint", "Check config files: file:line:column, what, accepted words");
+  verb.add_option("FILE", options->files, "Config files")->required();
+  verb.add_flag("--json", options->json, "Problems as JSON");
+  verb.footer("Exits 1 when a file would not load.\nExample: dripgate lint dripgate.yaml");
+  verb.callback([&run, options] { run = [options] { return run_lint(*options); }; });
+}
+
+void add_sink(CLI::App& program, Run& run) {
+  auto options = std::make_shared<SinkOptions>();
+  CLI::App& verb = *program.add_subcommand("sink", "A test receiver: logs each delivery as a line of JSON");
+  verb.add_option("--listen", options->listen, "Where to listen")
+      ->capture_default_str()
+      ->type_name("HOST:PORT");
+  add_span(verb, "--slow", options->slow, "Wait so long before every answer");
+  verb.add_option("--fail-rate", options->fail_rate, "Part of the deliveries to fail")
+      ->check(CLI::Range(0.0, 1.0));
+  verb.add_option("--fail-status", options->fail_status, "What a failed one is answered")
+      ->check(CLI::Range(400, 599))
+      ->capture_default_str();
+  add_rate(verb, "--limit", options->limit, options->window,
+           "More than that is answered 429 with Retry-After");
+  verb.add_option("--log", options->log, "Where the lines go; - is standard output")
+      ->capture_default_str()
+      ->type_name("FILE");
+  verb.footer(
+      "Examples:\n  dripgate sink --listen 127.0.0.1:9000 --slow 200ms\n"
+      "  dripgate sink --fail-rate 0.1 --fail-status 503 --log deliveries.ndjson\n"
+      "  dripgate sink --limit 100/60s");
+  verb.callback([&run, options] { run = [options] { return run_sink(*options); }; });
+}
+
+void add_demo(CLI::App& program, Run& run) {
+  auto options = std::make_shared<DemoOptions>();
+  CLI::App& verb = *program.add_subcommand(
+      "demo",
+      "500 payouts at once under 100 per minute, on a new file and a clock that runs 60 times as fast");
+  verb.add_flag("--real", options->real, "In real time: about five minutes");
+  verb.add_option("--events", options->events, "The events to publish (examples/payouts.ndjson)")
+      ->type_name("FILE");
+  verb.footer("Exits 1 when an event is lost, a window is exceeded or the minutes are not 100 each.");
+  verb.callback([&run, options] { run = [options] { return run_demo(*options); }; });
+}
+
+}  // namespace
+
+void add_run_verbs(CLI::App& program, Run& run) {
+  add_up(program, run);
+  add_lint(program, run);
+  add_sink(program, run);
+  add_demo(program, run);
+  program.add_subcommand("version", "Print the version")->callback([&run] { run = run_version; });
+}
+
+}  // namespace dripgate::cli

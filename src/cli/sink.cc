@@ -1,0 +1,80 @@
+// `dripgate sink`: receives deliveries and logs them, until SIGINT or SIGTERM.
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "app/real_clock.h"
+#include "cli/console.h"
+#include "cli/receiver.h"
+#include "cli/verbs.h"
+#include "http/server.h"
+#include "http/url.h"
+
+namespace dripgate::cli {
+namespace {
+
+// Set by the signal handler, looked at by the loop below.
+volatile std::sig_atomic_t stop_asked = 0;
+constexpr Duration kLookForStop = 100ms;
+
+struct CloseFile {
+  void operator()(std::FILE* file) const {
+    if (file != stdout) std::fclose(file);
+  }
+};
+using LogFile = std::unique_ptr<std::FILE, CloseFile>;
+
+LogFile open_log(const std::string& path) {
+  return LogFile(path == "-" ? stdout : std::fopen(path.c_str(), "a"));
+}
+
+Result<http::Url> listen_address(const std::string& listen) {
+  auto url = http::parse_url("http://" + listen + "/");
+  if (url) return url;
+  return fail(ErrorCode::invalid_argument,
+              "--listen is '" + listen + "'; accepted: HOST:PORT, as 127.0.0.1:9000");
+}
+
+}  // namespace
+
+int run_sink(const SinkOptions& options) {
+  const auto address = listen_address(options.listen);
+  if (!address) return complain(address.error());
+  const LogFile log = open_log(options.log);
+  if (log == nullptr) {
+    return complain(Error{ErrorCode::invalid_argument, false, "cannot write to " + options.log});
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stop_asked = 1; });
+
+  http::IoLoop loop;
+  const app::RealClock clock;
+  std::uint64_t count = 0;
+  Receiver receiver({.slow = options.slow,
+                     .fail_rate = options.fail_rate,
+                     .fail_status = options.fail_status,
+                     .limit = options.limit,
+                     .window = options.window},
+                    clock, loop, [&](const Received& received) {
+                      ++count;
+                      fmt::print(log.get(), "{}\n", to_json_line(received));
+                      std::fflush(log.get());
+                    });
+  auto server = http::Server::listen(
+      {.host = address->host, .port = address->port, .tls = {}, .limits = {}, .head_check = {}}, {&loop},
+      [&](http::Request request, http::Reply reply) {
+        receiver.handle(std::move(request), std::move(reply));
+      });
+  if (!server) {
+    complain(server.error());
+    return kExitRefused;
+  }
+  complain(fmt::format("sink listens on {}:{}", address->host, (*server)->port()));
+  while (stop_asked == 0) loop.run_for(kLookForStop);
+  complain(fmt::format("sink received {} deliveries", count));
+  return kExitOk;
+}
+
+}  // namespace dripgate::cli

@@ -1,0 +1,107 @@
+// `dripgate up`: the whole product in this process, until SIGTERM or SIGINT.
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "app/app.h"
+#include "cli/console.h"
+#include "cli/verbs.h"
+
+namespace dripgate::cli {
+namespace {
+
+/// How often the config file is looked at; SIGHUP looks at once.
+constexpr std::time_t kReloadEverySeconds = 2;
+
+bool is_loopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return value;
+}
+
+/// A clock that runs ahead of real time must not meet a file that goes on in real time.
+Result<void> check_scale(const UpOptions& options, const config::Config& config) {
+  if (options.clock_scale == 1) return {};
+  if (!is_loopback(config.server.host)) {
+    return fail(ErrorCode::invalid_argument,
+                "--clock-scale is for trying things out: server.listen must be a loopback address, not " +
+                    config.server.host);
+  }
+  const auto* file = std::get_if<config::SqliteStore>(&config.store);
+  if (file == nullptr || !std::filesystem::exists(file->path)) return {};
+  return fail(ErrorCode::invalid_argument,
+              "--clock-scale needs a new database, because its clock runs ahead of real time: " + file->path +
+                  " exists");
+}
+
+std::optional<config::Config> load_config(const std::string& path, int& exit) {
+  config::Loaded loaded = config::load(path, environment);
+  for (const config::Problem& problem : loaded.problems) complain(to_string(problem));
+  if (!loaded.config) exit = kExitUsage;
+  return std::move(loaded.config);
+}
+
+/// Blocked in every thread and taken by wait_for_end; before any thread is made.
+sigset_t take_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+int wait_for_end(app::App& app, const sigset_t& signals) {
+  const std::timespec wait{.tv_sec = kReloadEverySeconds, .tv_nsec = 0};
+  while (true) {
+    const int signal = sigtimedwait(&signals, nullptr, &wait);
+    if (signal == SIGTERM || signal == SIGINT) return signal;
+    app.reload();
+  }
+}
+
+}  // namespace
+
+int run_up(const UpOptions& options) {
+  int exit = kExitOk;
+  auto config = load_config(options.config, exit);
+  if (!config) return exit;
+  if (auto fits = check_scale(options, *config); !fits) return complain(fits.error());
+  const sigset_t signals = take_signals();
+  app::AppOptions settings;
+  settings.config = std::make_shared<const config::Config>(std::move(*config));
+  settings.clock_scale = options.clock_scale;
+  settings.log.json = options.json_log;
+  if (options.verbose) settings.log.level = obs::Level::debug;
+  const config::ConfigPtr kept = settings.config;
+  auto started = app::App::start(std::move(settings));
+  if (!started) {
+    complain(started.error());
+    return kExitRefused;
+  }
+  app::App& app = **started;
+  if (options.clock_scale != 1) {
+    complain(fmt::format("the clock runs {} times as fast as real time: for trying things out only",
+                         options.clock_scale));
+  }
+  app.log().info("up", {{"listen", fmt::format("{}:{}", kept->server.host, app.port())},
+                        {"config", kept->file},
+                        {"version", kept->version},
+                        {"streams", kept->streams.size()}});
+  const int signal = wait_for_end(app, signals);
+  app.log().info("stopping", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  // From here on a second signal ends the process at once; nothing is lost by that either.
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  app.stop();
+  app.log().info("stopped");
+  return kExitOk;
+}
+
+}  // namespace dripgate::cli

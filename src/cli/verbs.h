@@ -1,0 +1,110 @@
+// The verbs of the command line: what each takes and the function that runs it. options_*.cc fill the structs
+// from the arguments; every function answers the exit code of the process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+
+namespace dripgate::cli {
+
+using namespace std::chrono_literals;
+
+/// Exit codes of every verb.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitRefused = 1;      // it could not be done, or not for everything
+inline constexpr int kExitUsage = 2;        // the command line or a file it names
+inline constexpr int kExitUnreachable = 3;  // no answer from the server
+
+struct UpOptions {
+  std::string config = "dripgate.yaml";
+  std::int64_t clock_scale = 1;
+  bool json_log = false;
+  bool verbose = false;
+};
+int run_up(const UpOptions& options);
+
+struct LintOptions {
+  std::vector<std::string> files;
+  bool json = false;
+};
+int run_lint(const LintOptions& options);
+
+/// How to reach a running `dripgate up`.
+struct ServerAddress {
+  std::string url = "http://127.0.0.1:8080";
+  std::string token_file;
+  std::string ca_file;
+  Duration timeout = 30s;
+};
+
+struct PublishOptions {
+  ServerAddress server;
+  std::string stream;
+  std::string file = "-";
+  std::size_t batch = 100;
+  std::size_t concurrency = 4;
+  int retries = 10;
+  std::string id_prefix;  // empty: a new one for this run
+  bool json = false;
+  bool quiet = false;
+};
+int run_publish(const PublishOptions& options);
+
+struct InspectOptions {
+  ServerAddress server;
+  std::string stream;  // empty: every stream
+  std::string key;
+  bool json = false;
+};
+int run_inspect(const InspectOptions& options);
+
+struct LetterOptions {
+  enum class Action { list, show, replay, purge };
+  Action action = Action::list;
+  ServerAddress server;
+  std::string stream;
+  std::optional<std::uint64_t> sequence;  // empty: all of them
+  std::uint64_t after = 0;
+  std::size_t count = 100;
+  std::int64_t per_second = 100;
+  Duration older_than{};
+  bool all = false;
+  bool json = false;
+};
+int run_letters(const LetterOptions& options);
+
+struct OperateOptions {
+  enum class Action { freeze, thaw, reset, pause, resume };
+  Action action = Action::freeze;
+  ServerAddress server;
+  std::string stream;
+  std::string key;
+  std::string until;    // RFC 3339
+  Duration duration{};  // or from now on
+};
+int run_operate(const OperateOptions& options);
+
+struct SinkOptions {
+  std::string listen = "127.0.0.1:9000";
+  Duration slow{};
+  double fail_rate = 0;
+  int fail_status = 503;
+  std::int64_t limit = 0;  // 0: none
+  Duration window = 60s;
+  std::string log = "-";
+};
+int run_sink(const SinkOptions& options);
+
+struct DemoOptions {
+  bool real = false;
+  std::string events;  // the NDJSON file
+};
+int run_demo(const DemoOptions& options);
+
+int run_version();
+
+}  // namespace dripgate::cli
