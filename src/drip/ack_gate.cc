@@ -1,0 +1,63 @@
+#include "drip/ack_gate.h"
+
+#include <utility>
+
+namespace dripgate::drip {
+
+bool AckGate::settle(const EventPtr& event) {
+  return !std::exchange(event->settled, true);
+}
+
+void AckGate::gone() {
+  --outstanding_;
+  if (outstanding_ == 0 && idle_) std::exchange(idle_, nullptr)();
+}
+
+void AckGate::ack(const EventPtr& event) {
+  if (!settle(event)) return;
+  // An ack that fails brings the event again: its record says how far it came.
+  Done<void> done = guard_.wrap([this, event](Result<void> acked) {
+    if (!acked) observer_.on_port_error(*event->stream, "ack", acked.error());
+    gone();
+  });
+  const std::uint64_t token = event->carrier.token;
+  switch (event->carrier.kind) {
+    case Carrier::Kind::source:
+      return ports_.source.ack(token, std::move(done));
+    case Carrier::Kind::overflow:
+      return ports_.overflow_source.ack(token, std::move(done));
+    case Carrier::Kind::timer:
+      return ports_.timer.settle(token, std::move(done));
+    case Carrier::Kind::dead_letter:
+      break;
+  }
+  ports_.dead_letters.remove(token, [done = std::move(done)](Result<bool> removed) mutable {
+    done(removed ? Result<void>{} : std::unexpected(removed.error()));
+  });
+}
+
+void AckGate::lapse(const EventPtr& event) {
+  if (!settle(event)) return;
+  const std::uint64_t token = event->carrier.token;
+  switch (event->carrier.kind) {
+    case Carrier::Kind::source:
+      ports_.source.lapse(token);
+      break;
+    case Carrier::Kind::overflow:
+      ports_.overflow_source.lapse(token);
+      break;
+    case Carrier::Kind::timer:
+      ports_.timer.lapse(token);
+      break;
+    case Carrier::Kind::dead_letter:
+      break;  // the letter stays
+  }
+  gone();
+}
+
+void AckGate::when_idle(Task idle) {
+  if (outstanding_ == 0) return idle();
+  idle_ = std::move(idle);
+}
+
+}  // namespace dripgate::drip

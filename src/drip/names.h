@@ -1,0 +1,33 @@
+// Names that the drip gives: digests, deterministic ids of timer entries and overflow messages, attributes.
+// The same step of the same event has the same id whoever does it, so that a broker takes it once. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "drip/event.h"
+
+namespace dripgate::drip {
+
+/// Attributes that begin so belong to the drip; the source's own are dropped on entry.
+inline constexpr std::string_view kReservedPrefix = "dripgate-";
+/// Set by HTTP ingest on a source message: the id that the caller gave this event.
+inline constexpr std::string_view kGivenIdAttribute = "dripgate-event-id";
+inline constexpr std::string_view kHopsAttribute = "dripgate-hops";
+
+[[nodiscard]] bool is_reserved(std::string_view attribute);
+
+/// Of the original bytes: the same event id with another digest is a conflict.
+[[nodiscard]] std::uint64_t body_digest(std::string_view bytes);
+
+/// The timer entry of the booking `event.generation`.
+[[nodiscard]] std::string gate_entry_id(const Event& event);
+/// The timer entry of the next delivery after event.attempts failures and event.deferrals deferrals.
+[[nodiscard]] std::string retry_entry_id(const Event& event);
+/// The overflow message of this release.
+[[nodiscard]] std::string overflow_message_id(const Event& event);
+/// The id a letter gets whose event id belongs to another body.
+[[nodiscard]] std::string conflict_id(const Event& event);
+
+}  // namespace dripgate::drip
