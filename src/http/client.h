@@ -19,20 +19,20 @@ struct ClientOptions {
   std::size_t max_connections = 64;
   std::size_t waiting_max = kClientWaitingMax;  // calls waiting for a connection; over: full
   Duration idle = kClientIdleMax;               // a connection unused for so long is closed
-  std::optional<std::string> ca_file;           // https: PEM of the CAs to trust; empty: the system's
-  std::optional<std::string> cert_file;         // https: client certificate (PEM), with key_file
-  std::optional<std::string> key_file;
+  std::optional<std::string> ca_file{};         // https: PEM of the CAs to trust; empty: the system's
+  std::optional<std::string> cert_file{};       // https: client certificate (PEM), with key_file
+  std::optional<std::string> key_file{};
 };
 
 struct Call {
   std::string method = "POST";
   std::string target = "/";
-  Headers headers;  // Host, Content-Length and Connection are added
-  std::string body;
+  Headers headers{};  // Host, Content-Length and Connection are added
+  std::string body{};
   Duration timeout = 10s;                          // from a free connection to the last byte of the answer
   std::size_t answer_bytes_max = kAnswerBytesMax;  // a longer body is cut there; the connection is not kept
   /// Asked on the loop's thread right before the first byte is written; false: nothing is sent, `cancelled`.
-  std::function<bool()> still_wanted;
+  std::function<bool()> still_wanted{};
 };
 
 class Client {

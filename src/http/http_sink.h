@@ -20,7 +20,7 @@ struct HttpSinkOptions {
   Duration timeout = 10s;
   std::size_t max_connections = 64;
   std::size_t waiting_max = kClientWaitingMax;  // at least the stream's maxOutstandingMessages
-  std::optional<std::string> ca_file;           // empty: the system's CAs
+  std::optional<std::string> ca_file{};         // empty: the system's CAs
 };
 
 class HttpSink final : public broker::Sink {

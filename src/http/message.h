@@ -26,21 +26,21 @@ struct Peer {
   std::string address;  // "127.0.0.1", "::1"; IPv4-mapped IPv6 as IPv4
   std::uint16_t port = 0;
   bool loopback = false;
-  std::optional<std::string> client_certificate;  // its subject, once verified against server.tls.clientCa
+  std::optional<std::string> client_certificate{};  // its subject, once verified against server.tls.clientCa
 };
 
 struct Request {
   std::string method;  // "GET"
   std::string target;  // as on the request line: "/v1/streams/payouts?after=3"
-  Headers headers;
-  std::string body;  // chunks joined
-  Peer peer;
+  Headers headers{};
+  std::string body{};  // chunks joined
+  Peer peer{};
 };
 
 struct Response {
   int status = 200;
-  Headers headers;  // Content-Length and Connection are added by the server
-  std::string body;
+  Headers headers{};  // Content-Length and Connection are added by the server
+  std::string body{};
 };
 
 /// Takes the answer to one request; from any thread, once. Dropped uncalled: the client gets a 500.

@@ -16,9 +16,9 @@
 namespace dripgate::http {
 
 struct ServerTls {
-  std::string cert_file;                      // PEM chain
-  std::string key_file;                       // PEM
-  std::optional<std::string> client_ca_file;  // set: clients without a certificate of this CA are refused
+  std::string cert_file;                        // PEM chain
+  std::string key_file;                         // PEM
+  std::optional<std::string> client_ca_file{};  // set: clients without a certificate of this CA are refused
 };
 
 /// Defaults are the product's bounds; tests lower them.
@@ -37,9 +37,9 @@ struct ServerLimits {
 struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one
-  std::optional<ServerTls> tls;
-  ServerLimits limits;
-  HeadCheck head_check;  // may be empty
+  std::optional<ServerTls> tls{};
+  ServerLimits limits{};
+  HeadCheck head_check{};  // may be empty
 };
 
 class Server {
