@@ -97,6 +97,10 @@ void Statement::reset() {
   sqlite3_reset(statement_);
 }
 
+std::int64_t Statement::changed_rows() const {
+  return sqlite3_changes64(handle_);
+}
+
 std::int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement_, column);
 }

@@ -48,6 +48,8 @@ class Statement {
   /// True: a row is there. False: the end; resets.
   Result<bool> step();
   void reset();
+  /// Rows that the last run() inserted, changed or deleted.
+  [[nodiscard]] std::int64_t changed_rows() const;
 
   /// What sqlite3_prepare answered.
   void adopt(std::pair<sqlite3_stmt*, int> prepared) { std::tie(statement_, code_) = prepared; }

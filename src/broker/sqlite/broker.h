@@ -1,7 +1,7 @@
 // The embedded broker: durable topics, timer and dead letters of all streams in the one SQLite file
 // (sqlite/database.h). All calls answer inside the turn; handlers are called by posted tasks on the executor.
 // Leases live in memory: one process owns the file, so everything unsettled at a crash is delivered again at
-// the next start. Single-threaded.
+// the next start. Single-threaded. Bounds: leases.h, topic_source.h, stream_timer.h, dead_letter_list.h.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@
 
 namespace dripgate::broker::sqlite {
 
-/// Wakes the sources of a topic when something is published to it.
-class Wakeups;
+struct Context;
 
+/// One Broker per Database: it knows the next positions of every topic.
 class Broker {
  public:
   Broker(dripgate::sqlite::Database& database, Executor& executor, Clock& clock);
@@ -32,10 +32,7 @@ class Broker {
   [[nodiscard]] std::unique_ptr<DeadLetters> dead_letters(std::string topic);
 
  private:
-  dripgate::sqlite::Database& database_;
-  Executor& executor_;
-  Clock& clock_;
-  std::shared_ptr<Wakeups> wakeups_;
+  std::shared_ptr<Context> context_;  // the parts share it and may outlive this
 };
 
 }  // namespace dripgate::broker::sqlite

@@ -1,0 +1,24 @@
+// What the parts of one embedded broker share. Its lifetime is the longest of them.
+#pragma once
+
+#include <memory>
+
+#include "broker/sqlite/scopes.h"
+#include "broker/sqlite/wakeups.h"
+#include "sqlite/database.h"
+
+namespace dripgate::broker::sqlite {
+
+struct Context {
+  Context(db::Database& on_database, Executor& on_executor, Clock& by_clock)
+      : database(on_database), executor(on_executor), clock(by_clock), scopes(on_database) {}
+
+  db::Database& database;
+  Executor& executor;
+  Clock& clock;
+  Scopes scopes;
+  Wakeups wakeups;
+};
+using ContextPtr = std::shared_ptr<Context>;
+
+}  // namespace dripgate::broker::sqlite

@@ -1,0 +1,18 @@
+// A message as four columns: id, published, attributes, body, in this order. Used by every part of the
+// broker.
+#pragma once
+
+#include "broker/message.h"
+#include "sqlite/statement.h"
+
+namespace dripgate::broker::sqlite {
+
+/// Set on a message whose attributes in the file are damaged: it still goes out, with its body, for somebody
+/// to see.
+inline constexpr const char* kDamagedAttribute = "dripgate-damaged-attributes";
+
+[[nodiscard]] Message read_message(const dripgate::sqlite::Statement& row, int first_column);
+/// What a message counts as in flow control.
+[[nodiscard]] std::size_t bytes_of(const Message& message);
+
+}  // namespace dripgate::broker::sqlite

@@ -1,0 +1,155 @@
+// StreamTimer: one look at the file, and the sleep until the next.
+#include <algorithm>
+#include <utility>
+
+#include "broker/sqlite/rows.h"
+#include "broker/sqlite/stream_timer.h"
+#include "broker/sqlite/topic_source.h"
+
+namespace dripgate::broker::sqlite {
+namespace {
+
+constexpr const char* kReadDue =
+    "SELECT seq, due, id, message_id, published, attributes, body FROM timers "
+    "WHERE stream=?1 AND due<=?2 AND (due, seq)>(?3, ?4) ORDER BY due, seq LIMIT ?5";
+constexpr const char* kReadOne =
+    "SELECT seq, due, id, message_id, published, attributes, body FROM timers WHERE seq=?1";
+constexpr const char* kNextDue =
+    "SELECT due FROM timers WHERE stream=?1 AND (due, seq)>(?2, ?3) ORDER BY due, seq LIMIT 1";
+
+TimerEntry read_entry(const db::Statement& row) {
+  TimerEntry entry;
+  entry.due = from_us(row.integer(1));
+  entry.id = row.bytes(2);
+  entry.message = read_message(row, 3);
+  return entry;
+}
+
+}  // namespace
+
+void StreamTimer::post_look() {
+  if (look_posted_ || !is_firing()) return;
+  look_posted_ = true;
+  context_->executor.post(guard_.wrap([this] { look(); }));
+}
+
+void StreamTimer::made_room() {
+  if (!next_known_ || leases_.has_ready()) post_look();
+}
+
+void StreamTimer::look() {
+  look_posted_ = false;
+  if (!is_firing()) return;
+  std::vector<Row> rows;
+  const bool failed = !read(rows);
+  if (!hand_out(std::move(rows)) || !is_firing()) return;
+  if (failed) {  // the turn reports it; here it is only tried again
+    context_->executor.post_after(kLookRetryDelay, guard_.wrap([this] { post_look(); }));
+  } else if (has_room() && (!next_known_ || leases_.has_ready())) {
+    post_look();
+  } else if (next_known_) {
+    arm();
+  }
+}
+
+Result<void> StreamTimer::read(std::vector<Row>& rows) {
+  if (Result<void> begun = context_->database.begin_read(); !begun) return begun;
+  if (Result<void> done = read_lapsed(rows); !done) return done;
+  if (rows.size() >= kTimerReadBatch || !has_room()) return {};
+  if (next_known_ && (!next_due_ || *next_due_ > to_us(context_->clock.now()))) return {};
+  return read_due(rows);
+}
+
+Result<void> StreamTimer::read_lapsed(std::vector<Row>& rows) {
+  while (leases_.claimed() < kDueBatch && rows.size() < kTimerReadBatch) {
+    const auto sequence = leases_.take_ready();
+    if (!sequence) return {};
+    db::Statement& row = context_->database.statement(kReadOne).bind(*sequence);
+    const Result<bool> there = row.step();
+    if (!there) {
+      leases_.put_back_ready(*sequence);
+      return std::unexpected(there.error());
+    }
+    if (*there) {
+      leases_.claim(*sequence, 0);
+      rows.push_back(Row{*sequence, read_entry(row)});
+    } else {
+      leases_.settle(*sequence);
+    }
+    row.reset();
+  }
+  return {};
+}
+
+Result<void> StreamTimer::read_due(std::vector<Row>& rows) {
+  next_known_ = false;
+  const Result<bool> known = context_->scopes.find(scope_);
+  if (!known) return std::unexpected(known.error());
+  if (!*known) {
+    next_due_.reset();
+    next_known_ = true;
+    return {};
+  }
+  const std::size_t limit = std::min(kTimerReadBatch - rows.size(), kDueBatch - leases_.claimed());
+  const std::int64_t now = to_us(context_->clock.now());
+  db::Statement& row =
+      context_->database.statement(kReadDue).bind(scope_.number, now, cursor_.due, cursor_.sequence, limit);
+  for (std::size_t count = 0;; ++count) {
+    const Result<bool> there = row.step();
+    if (!there) return std::unexpected(there.error());
+    if (!*there) return count < limit ? find_next_due() : Result<void>{};
+    cursor_ = {row.integer(1), row.integer(0)};
+    if (leases_.contains(cursor_.sequence)) continue;
+    leases_.claim(cursor_.sequence, 0);
+    rows.push_back(Row{cursor_.sequence, read_entry(row)});
+  }
+}
+
+Result<void> StreamTimer::find_next_due() {
+  db::Statement& row =
+      context_->database.statement(kNextDue).bind(scope_.number, cursor_.due, cursor_.sequence);
+  const Result<bool> there = row.step();
+  if (!there) return std::unexpected(there.error());
+  next_due_.reset();
+  if (*there) next_due_ = row.integer(0);
+  next_known_ = true;
+  row.reset();
+  return {};
+}
+
+// Never handed out after all: the next look finds it again from the start.
+void StreamTimer::unclaim(std::int64_t sequence) {
+  leases_.settle(sequence);
+  cursor_ = {};
+  next_known_ = false;
+}
+
+// False: the handler has ended this timer.
+bool StreamTimer::hand_out(std::vector<Row> rows) {
+  const std::weak_ptr<char> alive = alive_;
+  const std::shared_ptr<Handler> handler = handler_;
+  for (Row& row : rows) {
+    if (paused_) {
+      unclaim(row.sequence);
+      continue;
+    }
+    (*handler)(FiredEntry{std::move(row.entry), static_cast<std::uint64_t>(row.sequence)});
+    if (alive.expired()) return false;
+  }
+  return true;
+}
+
+// One look is posted ahead, for the earliest due time asked for; an earlier one replaces it.
+void StreamTimer::arm() {
+  if (!next_due_ || (armed_for_ && *armed_for_ <= *next_due_)) return;
+  armed_for_ = next_due_;
+  const Duration until_due = from_us(*next_due_) - context_->clock.now();
+  const Duration delay = std::clamp(until_due, Duration{0}, kTimerLookInterval);
+  context_->executor.post_after(delay, guard_.wrap([this, number = ++arm_number_] {
+    if (number != arm_number_) return;
+    armed_for_.reset();
+    post_look();
+  }));
+}
+
+}  // namespace dripgate::broker::sqlite
