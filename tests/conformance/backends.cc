@@ -78,9 +78,10 @@ class SqliteStores : public StoreUnderTest {
   store::CounterStore& counters() override { return *active().counters; }
 
   void settle() override {
+    Connection& used = active();
     ++calls_;
     if (disturbance_ == Disturbance::long_turns && calls_ % kCallsPerTurn != 0) return;
-    const auto ended = active().database->end_turn();
+    const auto ended = used.database->end_turn();
     EXPECT_TRUE(ended) << ended.error().detail;
     if (disturbance_ == Disturbance::reopened) open();
   }
