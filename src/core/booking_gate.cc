@@ -60,7 +60,7 @@ class Firing {
     KeyState& state = book_.state();
     const WallTime from = std::max(book_.now(), state.frozen_until);
     if (booked) book_.unbook(record_);
-    if (state.pending() == 0) state.leak_since = book_.now();
+    if (!booked && state.pending() == 0) state.leak_since = book_.now();
     book_.anchor(from);
     const Rebooking found = book_.search_again(record_, from);
     if (booked) book_.resolve(record_);
