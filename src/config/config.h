@@ -2,8 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -14,9 +18,14 @@
 
 namespace dripgate::config {
 
-struct MemoryStore {};
+class Matcher;
+
+struct MemoryStore {
+  friend bool operator==(const MemoryStore&, const MemoryStore&) = default;
+};
 struct SqliteStore {
-  std::string path;  // relative to the config file's folder
+  std::string path;  // resolved: a relative path in the file starts at the file's folder
+  friend bool operator==(const SqliteStore&, const SqliteStore&) = default;
 };
 using Store = std::variant<MemoryStore, SqliteStore>;
 
@@ -24,9 +33,11 @@ struct HttpDelivery {
   std::string url;  // http:// or https://
   Duration timeout = 10s;
   std::size_t max_connections = 64;
+  friend bool operator==(const HttpDelivery&, const HttpDelivery&) = default;
 };
 struct TopicDelivery {
   std::string topic;
+  friend bool operator==(const TopicDelivery&, const TopicDelivery&) = default;
 };
 using Delivery = std::variant<HttpDelivery, TopicDelivery>;
 
@@ -43,12 +54,14 @@ enum class Scope : std::uint8_t { check, ingest, consume, vendor, admin };
 struct Token {
   std::string secret;  // read from its file or environment variable; never logged
   std::vector<Scope> scopes;
+  friend bool operator==(const Token&, const Token&) = default;
 };
 
 struct Tls {
   std::string cert_file;
   std::string key_file;
   std::optional<std::string> client_ca_file;  // set: clients need a certificate (mTLS)
+  friend bool operator==(const Tls&, const Tls&) = default;
 };
 
 struct Server {
@@ -67,6 +80,8 @@ struct Config {
   std::vector<StreamSettings> streams;
   Store store = MemoryStore{};
   Server server;
+  std::shared_ptr<const Matcher> matcher;  // over `policies`: config/match.h
+  std::vector<std::string> secret_files;   // read for tokens: a change of one is a change of the set
 };
 
 struct Problem {
@@ -80,14 +95,27 @@ struct Problem {
 /// "dripgate.yaml:12:7: unknown key 'limt'; accepted: limit, window, ..."
 [[nodiscard]] std::string to_string(const Problem& problem);
 
-struct Loaded {
-  std::optional<Config> config;   // empty when any problem is an error
-  std::vector<Problem> problems;  // errors and warnings, by position
+/// Where the parts that only a restart can change stand: for a refused reload.
+struct Place {
+  int line = 1;
+  int column = 1;
 };
 
-/// Parses and checks text as if it stood in `file`.
+struct Loaded {
+  std::optional<Config> config;           // empty when any problem is an error
+  std::vector<Problem> problems;          // errors and warnings, by position
+  std::map<std::string, Place> places;    // "store", "server", "streams", "stream <id>"
+  std::vector<std::string> secret_files;  // also of a set with errors
+};
+
+/// Looks an environment variable up for `{env: NAME}`; empty: not set. Only app reads the real environment.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// Parses and checks text as if it stood in `file`. Without an environment no variable is set.
 [[nodiscard]] Loaded parse(std::string_view text, const std::string& file);
+[[nodiscard]] Loaded parse(std::string_view text, const std::string& file, const Environment& environment);
 /// Reads and parses a file; an unreadable file is a problem at 1:1.
 [[nodiscard]] Loaded load(const std::string& file);
+[[nodiscard]] Loaded load(const std::string& file, const Environment& environment);
 
 }  // namespace dripgate::config

@@ -1,0 +1,27 @@
+// Limit reader: the ways to write limits, the same in a policy, an override and a stream: inline (limit +
+// window, capacity + refillPer*) or as a `limits` list. Called by the policy and stream readers. Pure.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "config/context.h"
+#include "config/fields.h"
+#include "core/limit.h"
+
+namespace dripgate::config {
+
+/// Largest count a limit may name: every integer up to here is exact in a double.
+inline constexpr core::Units kLimitUnitsMax = kExactIntegerMax - 1;
+inline constexpr Duration kWindowMax = std::chrono::hours{24 * 366};
+
+/// The keys about limits that a policy, an override or a stream accepts beside its own.
+inline constexpr std::array<std::string_view, 10> kLimitKeys{
+    "limits",   "algorithm",       "limit",           "window",        "timezone",
+    "capacity", "refillPerSecond", "refillPerMinute", "refillPerHour", "refillPerDay"};
+
+/// All limits of a mapping. Empty: none that is right, and the report says why.
+[[nodiscard]] std::vector<core::Limit> read_limits(const Fields& fields, Context& context);
+
+}  // namespace dripgate::config

@@ -1,0 +1,18 @@
+// Lint: the problems of a loaded file as lines for a person. Called by `dripgate lint`; pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+
+namespace dripgate::config {
+
+struct LintReport {
+  std::vector<std::string> lines;  // one per problem by position, then a summary
+  bool errors = false;             // the file would not load
+};
+
+[[nodiscard]] LintReport lint(const Loaded& loaded, const std::string& file);
+
+}  // namespace dripgate::config

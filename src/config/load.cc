@@ -1,0 +1,122 @@
+// Load: the whole of one config file, from bytes to a checked Config. Called by app (start, reload), the
+// CLI's lint and tests. Thread-safe: nothing is shared.
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "base/sha256.h"
+#include "config/config.h"
+#include "config/context.h"
+#include "config/fields.h"
+#include "config/file_read.h"
+#include "config/match.h"
+#include "config/policy_lint.h"
+#include "config/policy_reader.h"
+#include "config/scalars.h"
+#include "config/server_reader.h"
+#include "config/stream_lint.h"
+#include "config/stream_reader.h"
+#include "config/topics.h"
+#include "config/yaml_tree.h"
+
+namespace dripgate::config {
+namespace {
+
+constexpr std::size_t kVersionDigits = 12;
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::array<std::string_view, 5> kFileKeys{"scope", "policies", "streams", "store", "server"};
+constexpr std::array<std::string_view, 2> kContentKeys{"policies", "streams"};
+
+void read_content(const Fields& file, Config& config, Context& context) {
+  if (const Node* list = file.find("policies")) {
+    const auto policies = read_policies(*list, config.scope, context);
+    lint_policies(policies, context.report);
+    for (const PlacedPolicy& placed : policies) config.policies.push_back(placed.policy);
+  }
+  if (const Node* list = file.find("streams")) {
+    const auto streams = read_streams(*list, context);
+    check_topics(streams, context.report);
+    lint_streams(streams, context.report);
+    for (const PlacedStream& placed : streams) config.streams.push_back(placed.settings);
+  }
+  if (!file.mentions_any(kContentKeys)) {
+    context.report.error(file.at(),
+                         "the file has neither policies nor streams; accepted: one of them or both");
+  }
+}
+
+Config read_config(const Fields& file, Context& context) {
+  Config config;
+  config.file = context.report.file();
+  if (const Node* scope = file.find("scope")) {
+    config.scope = read_name(*scope, "scope", context.report).value_or("");
+  }
+  read_content(file, config, context);
+  if (const Node* store = file.find("store")) config.store = read_store(*store, context);
+  if (const Node* server = file.find("server")) config.server = read_server(*server, context);
+  if (!config.streams.empty() && !file.mentions("store")) {
+    context.report.warning(
+        file.at(),
+        "no store is named: everything booked is in memory and gone when the process ends; "
+        "accepted: store: { sqlite: PATH } or { memory: {} }");
+  }
+  config.secret_files = context.secret_files;
+  config.matcher = std::make_shared<const Matcher>(config.policies);
+  return config;
+}
+
+std::map<std::string, Place> find_places(const Node& tree) {
+  std::map<std::string, Place> places;
+  for (std::size_t i = 0; i < tree.keys.size(); ++i) {
+    const Mark at = tree.keys[i].at;
+    places.emplace(tree.keys[i].text, Place{at.line, at.column});
+    if (tree.keys[i].text != "streams") continue;
+    for (const Node& stream : tree.items[i].items) {
+      for (std::size_t k = 0; k < stream.keys.size(); ++k) {
+        if (stream.keys[k].text != "id") continue;
+        places.emplace("stream " + stream.items[k].text, Place{stream.at.line, stream.at.column});
+      }
+    }
+  }
+  return places;
+}
+
+Loaded unreadable(const std::string& file, std::string why) {
+  return {std::nullopt, {{file, 1, 1, false, "the file cannot be read: " + std::move(why)}}, {}, {}};
+}
+
+}  // namespace
+
+Loaded parse(std::string_view text, const std::string& file) {
+  return parse(text, file, Environment{});
+}
+
+Loaded parse(std::string_view text, const std::string& file, const Environment& environment) {
+  std::string_view body = text;
+  if (body.starts_with(kByteOrderMark)) body.remove_prefix(kByteOrderMark.size());
+  Report report(file, body);
+  Context context{report, environment, std::filesystem::path(file).parent_path(), {}};
+  Loaded loaded;
+  if (const auto tree = read_tree(report)) {
+    const Fields fields(*tree, "the file", kFileKeys, report);
+    Config config = fields.is_map() ? read_config(fields, context) : Config{};
+    config.version = sha256_hex(text, kVersionDigits);
+    if (!report.has_errors()) loaded.config = std::move(config);
+    loaded.places = find_places(*tree);
+    loaded.secret_files = std::move(context.secret_files);
+  }
+  loaded.problems = report.take();
+  return loaded;
+}
+
+Loaded load(const std::string& file) {
+  return load(file, Environment{});
+}
+
+Loaded load(const std::string& file, const Environment& environment) {
+  const auto text = read_file(file, kConfigBytesMax);
+  if (!text) return unreadable(file, text.error().detail);
+  return parse(*text, file, environment);
+}
+
+}  // namespace dripgate::config

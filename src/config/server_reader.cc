@@ -1,0 +1,152 @@
+// Server reader: see server_reader.h.
+#include "config/server_reader.h"
+
+#include <algorithm>
+#include <array>
+
+#include "config/endpoint.h"
+#include "config/fields.h"
+#include "config/scalars.h"
+#include "config/secret_reader.h"
+
+namespace dripgate::config {
+namespace {
+
+constexpr std::size_t kTokensMax = 1'000;
+constexpr std::size_t kPathBytesMax = 4'096;
+constexpr std::int64_t kIngestRateMax = 10'000'000;
+
+constexpr std::array<std::string_view, 4> kServerKeys{"listen", "tokens", "tls", "ingestRate"};
+constexpr std::array<std::string_view, 3> kTokenKeys{"file", "env", "scopes"};
+constexpr std::array<std::string_view, 3> kTlsKeys{"cert", "key", "clientCa"};
+constexpr std::array<std::string_view, 2> kStoreKeys{"sqlite", "memory"};
+constexpr std::array kScopes{Word{"check", Scope::check}, Word{"ingest", Scope::ingest},
+                             Word{"consume", Scope::consume}, Word{"vendor", Scope::vendor},
+                             Word{"admin", Scope::admin}};
+constexpr std::string_view kScopeWords = "accepted: a list of check, ingest, consume, vendor, admin";
+
+std::vector<Scope> read_scopes(const Node& node, Context& context) {
+  std::vector<Scope> scopes;
+  for (const Node& item : list_items(node, "scopes", kScopes.size(), context.report)) {
+    const auto scope = read_word(item, "scope", kScopes, context.report);
+    if (scope && std::ranges::find(scopes, *scope) == scopes.end()) scopes.push_back(*scope);
+  }
+  return scopes;
+}
+
+// Someone who writes the token itself needs to hear where it belongs, not that the key is unknown.
+bool is_literal(const Node& item, Report& report) {
+  constexpr std::array<std::string_view, 5> kLiteralKeys{"token", "secret", "value", "password", "bearer"};
+  if (item.kind == Node::Kind::scalar) {
+    report.error(item.at, "token: " + std::string(kSecretForms));
+    return true;
+  }
+  for (std::size_t i = 0; i < item.keys.size(); ++i) {
+    if (std::ranges::find(kLiteralKeys, item.keys[i].text) == kLiteralKeys.end()) continue;
+    report.error(item.keys[i].at, "token: " + std::string(kSecretForms));
+    return true;
+  }
+  return false;
+}
+
+std::vector<Token> read_tokens(const Node& node, Context& context) {
+  std::vector<Token> tokens;
+  std::size_t number = 0;
+  for (const Node& item : list_items(node, "tokens", kTokensMax, context.report)) {
+    ++number;
+    if (is_literal(item, context.report)) continue;
+    const Fields fields(item, "token " + std::to_string(number), kTokenKeys, context.report);
+    if (!fields.is_map()) continue;
+    Token token{read_secret(fields, context), {}};
+    if (const Node* scopes = fields.require("scopes", kScopeWords)) {
+      token.scopes = read_scopes(*scopes, context);
+    }
+    if (!token.secret.empty() && std::ranges::find(tokens, token.secret, &Token::secret) != tokens.end()) {
+      context.report.error(item.at, "token " + std::to_string(number) + " has the secret of an earlier one");
+    }
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+std::string read_path(const Node& node, std::string_view what, Context& context) {
+  const auto path = read_text(node, what, kPathBytesMax, context.report);
+  return path ? context.resolve(*path) : std::string();
+}
+
+std::optional<Tls> read_tls(const Node& node, Context& context) {
+  const Fields fields(node, "tls", kTlsKeys, context.report);
+  if (!fields.is_map()) return std::nullopt;
+  Tls tls;
+  if (const Node* cert = fields.require("cert", "accepted: the path of a PEM file")) {
+    tls.cert_file = read_path(*cert, "cert", context);
+  }
+  if (const Node* key = fields.require("key", "accepted: the path of a PEM file")) {
+    tls.key_file = read_path(*key, "key", context);
+  }
+  if (const Node* ca = fields.find("clientCa")) tls.client_ca_file = read_path(*ca, "clientCa", context);
+  return tls;
+}
+
+// Beyond this machine nobody may be anonymous.
+void check_exposure(const Fields& fields, const Server& server, Context& context) {
+  if (is_loopback(server.host)) return;
+  const bool mutual_tls = server.tls && server.tls->client_ca_file;
+  const bool asked_for = fields.mentions("tokens");
+  if (!mutual_tls && server.tokens.empty() && !asked_for) {
+    context.report.error(fields.mark("listen"),
+                         "listen leaves loopback without tokens; accepted: 127.0.0.1, tokens: [...], or tls "
+                         "with clientCa");
+  }
+  if (!server.tls && !fields.mentions("tls")) {
+    context.report.warning(fields.mark("listen"),
+                           "listen leaves loopback without tls: tokens and events travel in clear text");
+  }
+}
+
+}  // namespace
+
+Server read_server(const Node& node, Context& context) {
+  Server server;
+  const Fields fields(node, "server", kServerKeys, context.report);
+  if (!fields.is_map()) return server;
+  if (const Node* listen = fields.find("listen")) {
+    if (auto parsed = read_listen(*listen, context.report)) {
+      server.host = parsed->host;
+      server.port = parsed->port;
+    }
+  }
+  if (const Node* tokens = fields.find("tokens")) server.tokens = read_tokens(*tokens, context);
+  if (const Node* tls = fields.find("tls")) server.tls = read_tls(*tls, context);
+  if (const Node* rate = fields.find("ingestRate")) {
+    const auto value = read_integer(*rate, "ingestRate", {1, kIngestRateMax}, context.report);
+    server.ingest_rate_max = value.value_or(1);
+  }
+  check_exposure(fields, server, context);
+  return server;
+}
+
+Store read_store(const Node& node, Context& context) {
+  const Fields fields(node, "store", kStoreKeys, context.report);
+  if (!fields.is_map()) return MemoryStore{};
+  const Node* sqlite = fields.find("sqlite");
+  const Node* memory = fields.find("memory");
+  if (sqlite != nullptr && memory != nullptr) {
+    context.report.error(fields.mark("memory"), "store has both sqlite and memory; keep one");
+  }
+  if (!fields.mentions("sqlite") && !fields.mentions("memory")) {
+    context.report.error(fields.at(), "store is empty; accepted: { sqlite: PATH } or { memory: {} }");
+  }
+  if (memory != nullptr && (memory->kind != Node::Kind::map || !memory->keys.empty())) {
+    context.report.error(memory->at, "memory has no settings; accepted: memory: {}");
+  }
+  if (sqlite == nullptr) return MemoryStore{};
+  // SQLite gives these a meaning of its own: a database that is gone at the next start.
+  if (sqlite->text.starts_with(':') || sqlite->text.starts_with("file:")) {
+    context.report.error(sqlite->at, "sqlite must be the path of a file; for memory write memory: {}");
+    return MemoryStore{};
+  }
+  return SqliteStore{read_path(*sqlite, "sqlite", context)};
+}
+
+}  // namespace dripgate::config

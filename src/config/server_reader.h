@@ -1,0 +1,13 @@
+// Server reader: `server` and `store`. Called by load.cc.
+#pragma once
+
+#include "config/config.h"
+#include "config/context.h"
+#include "config/yaml_tree.h"
+
+namespace dripgate::config {
+
+[[nodiscard]] Server read_server(const Node& node, Context& context);
+[[nodiscard]] Store read_store(const Node& node, Context& context);
+
+}  // namespace dripgate::config

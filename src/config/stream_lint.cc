@@ -1,0 +1,81 @@
+// Stream lint: see stream_lint.h.
+#include "config/stream_lint.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+
+#include "config/scalars.h"
+#include "config/words.h"
+
+namespace dripgate::config {
+namespace {
+
+using core::Limit;
+
+// Windows aligned to the epoch, ascending; calendar days have no fixed length.
+std::vector<Duration> aligned_windows(const core::BookingPolicy& booking) {
+  std::vector<Duration> windows;
+  for (const Limit& limit : booking.limits) {
+    if (limit.algorithm == core::Algorithm::fixed_window && !limit.zone) windows.push_back(limit.window);
+  }
+  std::ranges::sort(windows);
+  return windows;
+}
+
+void warn_of_nesting(const PlacedStream& s, Report& report) {
+  const auto windows = aligned_windows(*s.settings.stream->booking);
+  for (std::size_t i = 1; i < windows.size(); ++i) {
+    if (windows[i] % windows[i - 1] == Duration{0}) continue;
+    report.warning(s.limits_at, "windows " + shown(windows[i - 1]) + " and " + shown(windows[i]) + " of " +
+                                    s.name +
+                                    " do not nest: bookings of a long backlog take longer and move more; "
+                                    "let each window divide the next");
+  }
+}
+
+void warn_of_short_delay(const PlacedStream& s, Report& report) {
+  const core::BookingPolicy& booking = *s.settings.stream->booking;
+  std::optional<Duration> shortest;
+  for (const Limit& limit : booking.limits) {
+    if (limit.algorithm != core::Algorithm::token_bucket)
+      shortest = std::min(shortest.value_or(limit.window), limit.window);
+  }
+  if (!shortest || booking.max_delay >= *shortest) return;
+  report.warning(s.max_delay_at, "maxDelay " + shown(booking.max_delay) + " of " + s.name +
+                                     " is shorter than its window of " + shown(*shortest) +
+                                     ": an event over the limit can be dead-lettered before the next window");
+}
+
+// The cost where it is the same for every event.
+core::Units constant_cost(const core::Stream& stream) {
+  if (!stream.cost) return 1;
+  const std::string& text = stream.cost->text();
+  core::Units cost = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), cost);
+  return code == std::errc{} && end == text.data() + text.size() ? cost : 1;
+}
+
+void warn_of_impossible(const PlacedStream& s, Report& report) {
+  const core::Units cost = constant_cost(*s.settings.stream);
+  for (const Limit& limit : s.settings.stream->booking->limits) {
+    if (cost <= limit.max_cost()) continue;
+    report.warning(s.limits_at, "cost " + std::to_string(cost) + " is above the limit of " +
+                                    std::to_string(limit.max_cost()) + ": every event of " + s.name +
+                                    " is dead-lettered");
+    return;
+  }
+}
+
+}  // namespace
+
+void lint_streams(const std::vector<PlacedStream>& streams, Report& report) {
+  for (const PlacedStream& stream : streams) {
+    warn_of_nesting(stream, report);
+    warn_of_short_delay(stream, report);
+    warn_of_impossible(stream, report);
+  }
+}
+
+}  // namespace dripgate::config

@@ -1,0 +1,172 @@
+// Stream reader: see stream_reader.h.
+#include "config/stream_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+
+#include "config/delivery_reader.h"
+#include "config/fields.h"
+#include "config/identity.h"
+#include "config/limit_reader.h"
+#include "config/scalars.h"
+#include "config/template_reader.h"
+#include "config/topics.h"
+
+namespace dripgate::config {
+namespace {
+
+constexpr std::int64_t kOutstandingMessagesMax = 100'000;
+constexpr std::int64_t kOutstandingBytesMax = std::int64_t{16} << 30;
+constexpr Duration kRetentionMax = std::chrono::hours{24 * 366};
+
+constexpr auto kStreamKeys = joined_keys(
+    std::array<std::string_view, 16>{"id", "source", "eventId", "key", "cost", "retryCost", "spread",
+                                     "maxDelay", "deliver", "overflowTopic", "deadLetterTopic",
+                                     "deadLetterRetention", "idRetention", "onMissingKey",
+                                     "maxOutstandingMessages", "maxOutstandingBytes"},
+    kLimitKeys);
+constexpr std::array<std::string_view, 2> kSourceKeys{"embedded", "ordering"};
+
+constexpr std::array kSpreads{Word{"even", core::Spread::even}, Word{"start", core::Spread::start}};
+constexpr std::array kMissingKeys{Word{"defaultKey", core::StreamMissingKey::default_key},
+                                  Word{"deadLetter", core::StreamMissingKey::dead_letter}};
+
+void read_duration_into(const Fields& fields, std::string_view key, Duration max, Duration& target,
+                        Context& context) {
+  const Node* node = fields.find(key);
+  const auto value = node ? read_duration(*node, key, max, context.report) : std::nullopt;
+  target = value.value_or(target);
+}
+
+void read_source(const Fields& fields, PlacedStream& placed, Context& context) {
+  const Node* node = fields.require("source", "such as source: { embedded: payouts }");
+  if (node == nullptr) return;
+  const Fields source(*node, "source of " + fields.what(), kSourceKeys, context.report);
+  if (const Node* topic = source.require("embedded", "such as source: { embedded: payouts }")) {
+    placed.settings.source_topic = read_topic(*topic, "source", context.report);
+    placed.source_at = topic->at;
+  }
+  const Node* ordering = source.find("ordering");
+  if (ordering && read_flag(*ordering, "ordering", context.report).value_or(false)) {
+    context.report.warning(source.mark("ordering"), "the source of " + fields.what() +
+                                                        " keeps order, the drip does not: an event that "
+                                                        "waits is passed by later ones");
+  }
+}
+
+void read_topics(const Fields& fields, PlacedStream& placed, core::Stream& stream, Context& context) {
+  if (!stream.id.empty()) {
+    stream.overflow_topic = stream.id + "-overflow";
+    stream.dead_letter_topic = stream.id + "-dlq";
+  }
+  placed.overflow_at = fields.mark("overflowTopic");
+  placed.dead_letter_at = fields.mark("deadLetterTopic");
+  if (const Node* node = fields.find("overflowTopic")) {
+    stream.overflow_topic = read_topic(*node, "overflowTopic", context.report);
+  }
+  if (const Node* node = fields.find("deadLetterTopic")) {
+    stream.dead_letter_topic = read_topic(*node, "deadLetterTopic", context.report);
+  }
+}
+
+// A number is the cost itself, a text is a template over the event.
+void read_cost(const Node& node, core::Stream& stream, Context& context) {
+  const bool number = node.kind == Node::Kind::scalar && node.text.find('{') == std::string::npos;
+  if (number && !read_integer(node, "cost", {1, kLimitUnitsMax}, context.report)) return;
+  stream.cost = read_template(node, "cost", context);
+}
+
+void read_templates(const Fields& fields, core::Stream& stream, Context& context) {
+  if (const Node* node = fields.require("key", "such as key: \"merchant_{merchant_id}\"")) {
+    if (auto key = read_template(*node, "key", context)) {
+      if (key->names().empty()) {
+        context.report.warning(node->at,
+                               "key names nothing of the event, such as {merchant_id}: all events of " +
+                                   fields.what() + " share one counter");
+      }
+      stream.key = *std::move(key);
+    }
+  }
+  if (const Node* node = fields.find("eventId")) {
+    stream.event_id = read_template(*node, "eventId", context);
+    if (stream.event_id && stream.event_id->names().empty()) {
+      context.report.error(node->at, "eventId must name what tells events apart, such as \"{payoutId}\"");
+    }
+  }
+  if (const Node* node = fields.find("cost")) read_cost(*node, stream, context);
+}
+
+void read_booking(const Fields& fields, PlacedStream& placed, core::Stream& stream, Context& context) {
+  auto booking = std::make_shared<core::BookingPolicy>();
+  booking->limits = read_limits(fields, context);
+  if (const Node* node = fields.find("spread")) {
+    booking->spread = read_word(*node, "spread", kSpreads, context.report).value_or(core::Spread::even);
+  }
+  read_duration_into(fields, "maxDelay", kHorizonMax, booking->max_delay, context);
+  read_duration_into(fields, "idRetention", kRetentionMax, booking->id_retention, context);
+  placed.max_delay_at = fields.mark("maxDelay");
+  placed.limits_at = fields.mark(fields.find("limits") != nullptr ? "limits" : "limit");
+  stream.booking = std::move(booking);
+}
+
+void read_rest(const Fields& fields, StreamSettings& settings, core::Stream& stream, Context& context) {
+  Report& report = context.report;
+  read_duration_into(fields, "deadLetterRetention", kRetentionMax, stream.dead_letter_retention, context);
+  if (const Node* node = fields.find("onMissingKey")) {
+    const auto word = read_word(*node, "onMissingKey", kMissingKeys, report);
+    stream.on_missing_key = word.value_or(stream.on_missing_key);
+  }
+  if (const Node* node = fields.find("retryCost")) {
+    stream.retries_cost = read_integer(*node, "retryCost", {0, 1}, report).value_or(1) != 0;
+  }
+  if (const Node* node = fields.find("maxOutstandingMessages")) {
+    const auto count = read_integer(*node, "maxOutstandingMessages", {1, kOutstandingMessagesMax}, report);
+    settings.max_outstanding_messages = static_cast<std::size_t>(count.value_or(1));
+  }
+  if (const Node* node = fields.find("maxOutstandingBytes")) {
+    const Range range{static_cast<std::int64_t>(kLineBytesMax), kOutstandingBytesMax};
+    const auto bytes = read_bytes(*node, "maxOutstandingBytes", range, report);
+    settings.max_outstanding_bytes = static_cast<std::size_t>(bytes.value_or(range.min));
+  }
+}
+
+PlacedStream read_stream(const Fields& fields, Mark at, Context& context) {
+  PlacedStream placed;
+  placed.name = fields.what();
+  placed.at = at;
+  auto stream = std::make_shared<core::Stream>();
+  if (const Node* id = fields.require("id", "such as id: payouts")) {
+    stream->id = read_name(*id, "id", context.report).value_or("");
+  }
+  read_source(fields, placed, context);
+  read_templates(fields, *stream, context);
+  read_booking(fields, placed, *stream, context);
+  read_topics(fields, placed, *stream, context);
+  placed.deliver_at = fields.mark("deliver");
+  const auto deliver = read_delivery(fields, context);
+  placed.settings.deliver = deliver.delivery;
+  stream->max_attempts = deliver.max_attempts;
+  read_rest(fields, placed.settings, *stream, context);
+  placed.settings.stream = std::move(stream);
+  return placed;
+}
+
+}  // namespace
+
+std::vector<PlacedStream> read_streams(const Node& list, Context& context) {
+  std::vector<PlacedStream> streams;
+  Unique ids("stream id", context.report);
+  std::size_t number = 0;
+  for (const Node& item : list_items(list, "streams", kStreamsMax, context.report)) {
+    const Fields fields(item, label("stream", item, ++number), kStreamKeys, context.report);
+    if (!fields.is_map()) continue;
+    streams.push_back(read_stream(fields, item.at, context));
+    const std::string& id = streams.back().settings.stream->id;
+    if (!id.empty()) ids.add(id, fields.mark("id"));
+  }
+  return streams;
+}
+
+}  // namespace dripgate::config
