@@ -15,8 +15,12 @@ Result<void> check(const Charge& charge) {
   if (auto valid = check_key(charge.key); !valid) return valid;
   const core::Limit& limit = charge.limit;
   if (charge.cost < 0) return invalid(charge.key, "cost is negative; accepted are 0 and more");
-  if (limit.limit < 0 || limit.capacity < 0)
-    return invalid(charge.key, "limit and capacity must not be negative");
+  for (const core::Units units : {limit.limit, limit.capacity}) {
+    if (units < 0 || units > kCounterUnitsMax) {
+      return invalid(charge.key, "limit or capacity is " + std::to_string(units) + "; accepted are 0 to " +
+                                     std::to_string(kCounterUnitsMax));
+    }
+  }
   if (limit.window <= Duration{0}) return invalid(charge.key, "window must be longer than 0");
   return {};
 }

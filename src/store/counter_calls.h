@@ -15,6 +15,9 @@ inline constexpr char kOwnRowPrefix = '\x01';
 /// A counter is kept at least this long, however soon it is full again.
 inline constexpr Duration kCounterKeptMin = 1s;
 
+/// The largest limit or capacity: what every backend can keep.
+inline constexpr core::Units kCounterUnitsMax = (core::Units{1} << 48) - 1;
+
 namespace calls {
 
 /// Error: invalid_argument.

@@ -11,10 +11,6 @@ constexpr int kSweptPerCall = 3;
 /// Names looked at in one shard when the store is full.
 constexpr int kLooksWhenFull = 256;
 
-std::uint32_t event_hash(std::uint64_t key_hash, const std::string& event_id) {
-  return static_cast<std::uint32_t>(NameHash::within(key_hash, event_id) >> 32);
-}
-
 }  // namespace
 
 std::optional<Result<core::ReserveAnswer>> BookingShard::reserve(std::uint64_t key_hash,
@@ -90,7 +86,7 @@ core::KeyView BookingShard::inspect(const std::string& key, const core::BookingP
 
 std::optional<BookingShard::Opened> BookingShard::open(std::uint64_t key_hash, const std::string& key,
                                                        const std::string& event_id) {
-  const std::uint32_t hash = event_hash(key_hash, event_id);
+  const std::uint32_t hash = hash_(key_hash, event_id);
   events_.prefetch(hash);
   KeySlot* slot = open_key(key);
   if (slot == nullptr) return std::nullopt;
@@ -138,7 +134,7 @@ KeySlot* BookingShard::find_key(const std::string& key) {
 
 EventNode* BookingShard::find_event(std::uint64_t key_hash, const std::string& key,
                                     const std::string& event_id) {
-  const std::uint32_t hash = event_hash(key_hash, event_id);
+  const std::uint32_t hash = hash_(key_hash, event_id);
   events_.prefetch(hash);
   const KeySlot* slot = find_key(key);
   return slot == nullptr ? nullptr : events_.find(hash, slot, event_id);

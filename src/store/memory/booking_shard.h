@@ -8,12 +8,28 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/keyed_hash.h"
 #include "store/booking_calls.h"
 #include "store/memory/event_table.h"
 #include "store/memory/expiry_buckets.h"
-#include "store/memory/name_hash.h"
 
 namespace dripgate::store {
+
+/// Keys and event ids come from clients: the hash is secret-keyed, so that nobody can aim at one place.
+class NameHash {
+ public:
+  explicit NameHash(HashKey secret) : secret_(secret) {}
+
+  [[nodiscard]] std::uint64_t operator()(std::string_view key) const { return keyed_hash(secret_, key); }
+  /// The hash of an id within the key that hashed to `key_hash`.
+  [[nodiscard]] std::uint32_t operator()(std::uint64_t key_hash, std::string_view id) const {
+    const HashKey within{.first = secret_.first ^ key_hash, .second = secret_.second};
+    return static_cast<std::uint32_t>(keyed_hash(within, id) >> 32);
+  }
+
+ private:
+  HashKey secret_;
+};
 
 /// A bound shared by all shards.
 class Quota {
@@ -43,7 +59,7 @@ struct KeySlot {
 class BookingShard {
  public:
   BookingShard(NameHash hash, Quota& keys, Quota& events)
-      : keys_(kBucketsMin, hash), key_quota_(keys), event_quota_(events) {}
+      : hash_(hash), keys_(kBucketsMin, hash), key_quota_(keys), event_quota_(events) {}
 
   // Each call is atomic. Empty: there is no room for the names; nothing changed.
   std::optional<Result<core::ReserveAnswer>> reserve(std::uint64_t key_hash, const ReserveRequest& request,
@@ -85,6 +101,7 @@ class BookingShard {
   static bool is_idle(const KeySlot& key, WallTime now);
   bool evict_idle(WallTime now);
 
+  const NameHash hash_;
   std::mutex mutex_;
   Keys keys_;
   EventTable events_;

@@ -1,6 +1,5 @@
 #include "store/memory/booking_store.h"
 
-#include <random>
 #include <utility>
 
 #include "store/memory/stores.h"
@@ -11,15 +10,10 @@ namespace {
 /// Slices of the hash space: enough that a few dozen threads on different keys seldom meet.
 constexpr std::size_t kShards = 64;
 
-std::uint64_t random_seed() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
-}
-
 }  // namespace
 
 MemoryBookingStore::MemoryBookingStore(Clock& clock, std::size_t keys_max)
-    : clock_(clock), hash_(random_seed()), keys_(keys_max), events_(keys_max) {
+    : clock_(clock), hash_(random_hash_key()), keys_(keys_max), events_(keys_max) {
   shards_.reserve(kShards);
   for (std::size_t i = 0; i < kShards; ++i) {
     shards_.push_back(std::make_unique<BookingShard>(hash_, keys_, events_));

@@ -128,9 +128,10 @@ Result<CounterView> SqliteCounterStore::view(const Charge& charge) {
   if (!now) return std::unexpected(now.error());
   const auto slots = open(asked, *now);
   if (!slots) return std::unexpected(slots.error());
-  core::Decision decision = core::peek(items(asked, *slots), *now);
-  return CounterView{.outcome = std::move(decision.outcomes.front()),
-                     .exists = (*slots)[0]->second.row.state.exists};
+  const core::Decision decision = core::peek(items(asked, *slots), *now);
+  const core::CounterState& state = (*slots)[0]->second.row.state;
+  return CounterView{.outcome = decision.outcomes.front(),
+                     .exists = core::forgettable_at(state, charge.limit) > *now};
 }
 
 Result<WallTime> SqliteCounterStore::begin_write() {
