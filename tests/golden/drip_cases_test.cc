@@ -54,7 +54,7 @@ class DripCase : public ::testing::TestWithParam<std::tuple<std::string, bool>> 
       database_ = std::move(sqlite::Database::open(":memory:").value());
       store_ = store::make_sqlite_booking_store(*database_, clock_);
     } else {
-      store_ = store::make_memory_booking_store(clock_, 100);
+      store_ = store::make_memory_booking_store(clock_, 200'000);
     }
   }
 
@@ -78,7 +78,12 @@ class DripCase : public ::testing::TestWithParam<std::tuple<std::string, bool>> 
   void reserve(core::Units cost) {
     const std::string id = "e" + std::to_string(planned_.size());
     const auto got = answer<core::ReserveAnswer>([&](auto done) {
-      store_->reserve({.key = "s:k", .event_id = id, .cost = cost, .policy = policy_}, std::move(done));
+      store::ReserveRequest request;
+      request.key = "s:k";
+      request.event_id = id;
+      request.cost = cost;
+      request.policy = policy_;
+      store_->reserve(std::move(request), std::move(done));
     });
     planned_.push_back({got.outcome, got.slot});
     if (got.outcome == core::ReserveOutcome::now) released_.push_back({got.slot, cost});
