@@ -2,7 +2,6 @@
 // Pure and immutable; server rebuilds it when the config changes.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/sha256.h"
 #include "config/config.h"
 
 namespace dripgate::auth {
@@ -63,9 +63,8 @@ class Access {
   [[nodiscard]] AccessAnswer decide(const Caller& caller, ScopeSet accepted) const;
 
  private:
-  using Digest = std::array<unsigned char, 32>;
   struct Entry {
-    Digest digest;  // SHA-256 of the secret: what is compared has one length, whatever was sent
+    Sha256 digest;  // SHA-256 of the secret: what is compared has one length, whatever was sent
     ScopeSet scopes;
     std::string identity;
   };
@@ -74,6 +73,7 @@ class Access {
 
   std::vector<Entry> entries_;
   std::string listen_host_;
+  bool mtls_ = false;
 };
 
 }  // namespace dripgate::auth
