@@ -62,7 +62,7 @@ class CrashVfs {
     std::vector<Change> unsynced;
     bool named = false;  // survives a kill
     std::map<const void*, int> locks;
-    std::vector<std::unique_ptr<char[]>> shared_memory;
+    std::vector<std::shared_ptr<char[]>> shared_memory;
     std::map<const void*, std::pair<unsigned, unsigned>> shared_locks;  // handle -> (shared, exclusive) slots
   };
 

@@ -75,7 +75,7 @@ int CrashVfs::Methods::open(sqlite3_vfs* table, const char* path, sqlite3_file* 
     return SQLITE_CANTOPEN;
   }
   const bool temporary = (flags & SQLITE_OPEN_DELETEONCLOSE) != 0;
-  handle->state = new Handle::State{&vfs, std::move(opened), vfs.life_, temporary ? name : "", 0};
+  handle->state = new Handle::State{&vfs, std::move(opened), vfs.life_, temporary ? name : ""};
   handle->base.pMethods = &methods;
   if (out_flags != nullptr) *out_flags = flags;
   return SQLITE_OK;
@@ -232,9 +232,10 @@ int CrashVfs::Methods::shm_map(sqlite3_file* file, int region, int bytes, int ex
   state.file->shared_locks.try_emplace(file);
   while (memory.size() <= static_cast<std::size_t>(region)) {
     if (extend == 0) return SQLITE_OK;
-    memory.push_back(std::make_unique<char[]>(static_cast<std::size_t>(bytes)));
+    memory.push_back(std::make_shared<char[]>(static_cast<std::size_t>(bytes)));
   }
-  *out = memory[static_cast<std::size_t>(region)].get();
+  state.mapped.push_back(memory[static_cast<std::size_t>(region)]);
+  *out = state.mapped.back().get();
   return SQLITE_OK;
 }
 

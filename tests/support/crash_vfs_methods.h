@@ -18,6 +18,7 @@ struct CrashVfs::Handle {
     std::uint64_t life;
     std::string delete_on_close;
     int keep_log = 0;
+    std::vector<std::shared_ptr<char[]>> mapped = {};  // a dead connection still looks at its pages
   };
   State* state;
 };
