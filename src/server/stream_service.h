@@ -17,9 +17,10 @@ namespace dripgate::server {
 
 struct IngestEvent {
   std::string id;    // explicit (Dripgate-Id header, or derived from it for a line); empty: the stream's
-                     // eventId template, else one is made
+                     // eventId template, else fallback_id, else one is made
   std::string body;  // exact bytes of the event
   broker::Attributes attributes;  // traceparent and Dripgate-Attr-* headers
+  std::string fallback_id{};  // taken as explicit where the template cannot be rendered: <Dripgate-Id>-<line>
 };
 
 struct IngestAnswer {

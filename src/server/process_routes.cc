@@ -1,0 +1,61 @@
+// The process: metrics, health, readiness.
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "http/problem.h"
+#include "server/gather.h"
+#include "server/visit.h"
+
+namespace dripgate::server {
+
+namespace {
+
+void metrics(VisitPtr visit) {
+  gather_status(visit->service(), [visit](const std::vector<GatheredStatus>& all) {
+    obs::Metrics& metrics = visit->site->context.metrics;
+    for (const auto& [stream, status] : all) {
+      if (!status) continue;
+      metrics.stream(stream).set({.paused = status->paused,
+                                  .in_flight = status->outstanding,
+                                  .backlog = status->backlog,
+                                  .dead_letters = status->dead_letters,
+                                  .oldest_slot = status->oldest_slot,
+                                  .eta = status->eta},
+                                 visit->service().now());
+    }
+    metrics.set_ready(visit->service().readiness().ready);
+    visit->answer({.status = 200,
+                   .headers = {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+                   .body = metrics.text()});
+  });
+}
+
+void healthz(VisitPtr visit) {
+  visit->answer({.status = 200, .headers = {{"Content-Type", "text/plain"}}, .body = "ok\n"});
+}
+
+// A stranger learns yes or no; the reasons name files and peers.
+void readyz(VisitPtr visit) {
+  const auto readiness = visit->service().readiness();
+  if (readiness.ready) return visit->answer(json_response(200, {{"ready", true}}));
+  http::Response response = http::problem(503, "not-ready", "this process does not take work right now");
+  auto body = nlohmann::ordered_json::parse(response.body);
+  if (!visit->identity.empty()) body["reasons"] = readiness.reasons;
+  response.body = to_text(body) + "\n";
+  visit->answer(std::move(response));
+}
+
+constexpr auth::ScopeSet kAnyone = auth::ScopeSet::all();
+
+constexpr std::array kEndpoints{Endpoint{"GET", "/metrics", kAnyone, false, &metrics},
+                                Endpoint{"GET", "/healthz", kAnyone, true, &healthz},
+                                Endpoint{"GET", "/readyz", kAnyone, true, &readyz}};
+
+}  // namespace
+
+std::span<const Endpoint> process_endpoints() {
+  return kEndpoints;
+}
+
+}  // namespace dripgate::server

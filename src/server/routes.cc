@@ -1,0 +1,225 @@
+// Routes: finds the endpoint, checks who asks, hands the visit over. Called on io threads.
+#include "server/routes.h"
+
+#include <algorithm>
+#include <array>
+#include <variant>
+
+#include "http/problem.h"
+#include "server/body.h"
+#include "server/visit.h"
+
+namespace dripgate::server {
+
+namespace {
+
+std::vector<Endpoint> all_endpoints() {
+  std::vector<Endpoint> all;
+  for (const auto& some :
+       {ingest_endpoints(), stream_endpoints(), dead_letter_endpoints(), process_endpoints()}) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+const std::vector<Endpoint>& endpoints() {
+  static const std::vector<Endpoint> all = all_endpoints();
+  return all;
+}
+
+// Empty: the path is another.
+std::optional<std::vector<std::string>> match(std::string_view path,
+                                              const std::vector<std::string>& segments) {
+  std::vector<std::string> captured;
+  path.remove_prefix(1);
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    const auto slash = path.find('/');
+    const std::string_view expected = path.substr(0, slash);
+    if (expected.starts_with('{')) {
+      if (segments[i].empty()) return std::nullopt;
+      captured.push_back(segments[i]);
+    } else if (expected != segments[i]) {
+      return std::nullopt;
+    }
+    if (slash == std::string_view::npos)
+      return i + 1 == segments.size() ? std::optional(captured) : std::nullopt;
+    path.remove_prefix(slash + 1);
+  }
+  return std::nullopt;
+}
+
+struct Found {
+  const Endpoint* endpoint;
+  http::Target target;
+  std::vector<std::string> captured;
+};
+
+struct Missed {
+  http::Response response;
+  std::string_view route;  // for metrics
+};
+
+http::Response not_allowed(const std::vector<std::string_view>& methods) {
+  std::string allow;
+  for (const std::string_view method : methods) {
+    if (!allow.empty()) allow += ", ";
+    allow += method;
+    if (method == "GET") allow += ", HEAD";
+  }
+  http::Response response = http::problem(405, "method-not-allowed", "accepted: " + allow);
+  response.headers.emplace_back("Allow", allow);
+  return response;
+}
+
+std::variant<Found, Missed> find_endpoint(const http::Request& request) {
+  auto target = http::parse_target(request.target);
+  if (!target) {
+    return Missed{
+        http::problem(400, "bad-request", "the request target is not an absolute, well-encoded path"),
+        "other"};
+  }
+  const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
+  std::vector<std::string_view> others;
+  std::string_view route = "other";
+  for (const Endpoint& endpoint : endpoints()) {
+    auto captured = match(endpoint.path, target->segments);
+    if (!captured) continue;
+    if (endpoint.method == method) return Found{&endpoint, std::move(*target), std::move(*captured)};
+    others.push_back(endpoint.method);
+    route = endpoint.path;
+  }
+  if (!others.empty()) return Missed{not_allowed(others), route};
+  return Missed{http::problem(404, "not-found", "no such path; see docs/http-api.md"), route};
+}
+
+std::string_view header(const http::Request& request, std::string_view name) {
+  const std::string* value = http::find(request.headers, name);
+  return value == nullptr ? std::string_view{} : std::string_view(*value);
+}
+
+auth::AccessAnswer access_of(Site& site, const config::ConfigPtr& config, const http::Request& request,
+                             auth::ScopeSet accepted) {
+  const std::string certificate = request.peer.client_certificate.value_or("");
+  return site.access.of(config)->decide({.authorization = header(request, "Authorization"),
+                                         .host = header(request, "Host"),
+                                         .origin = header(request, "Origin"),
+                                         .loopback = request.peer.loopback,
+                                         .client_certificate = certificate},
+                                        accepted);
+}
+
+http::Response refusal(const auth::AccessAnswer& access, bool credentials_given) {
+  if (access.verdict == auth::AccessAnswer::Verdict::forbidden) {
+    http::Response response = http::problem(403, "forbidden", access.detail);
+    if (credentials_given) {
+      response.headers.emplace_back("WWW-Authenticate",
+                                    R"(Bearer realm="dripgate", error="insufficient_scope")");
+    }
+    return response;
+  }
+  http::Response response = http::problem(401, "unauthorized", access.detail);
+  response.headers.emplace_back("WWW-Authenticate", credentials_given
+                                                        ? R"(Bearer realm="dripgate", error="invalid_token")"
+                                                        : R"(Bearer realm="dripgate")");
+  return response;
+}
+
+// Lets it in (with the name for the audit line) or says why not.
+std::variant<std::string, http::Response> admit(Site& site, const config::ConfigPtr& config,
+                                                const Found& found, const http::Request& request) {
+  const auto access = access_of(site, config, request, found.endpoint->scopes);
+  if (access.verdict == auth::AccessAnswer::Verdict::granted) return access.identity;
+  if (found.endpoint->open) return std::string();
+  return refusal(access, !header(request, "Authorization").empty());
+}
+
+http::Response counted(Site& site, std::string_view route, http::Response response) {
+  response.headers.emplace_back("Cache-Control", "no-store");
+  site.context.metrics.http_request(route, response.status);
+  return response;
+}
+
+void handle(const SitePtr& site, http::Request request, http::Reply reply) {
+  auto where = find_endpoint(request);
+  if (auto* missed = std::get_if<Missed>(&where)) {
+    return reply(counted(*site, missed->route, std::move(missed->response)));
+  }
+  Found& found = std::get<Found>(where);
+  const config::ConfigPtr config = site->context.config();
+  auto admitted = admit(*site, config, found, request);
+  if (auto* refused = std::get_if<http::Response>(&admitted)) {
+    return reply(counted(*site, found.endpoint->path, std::move(*refused)));
+  }
+  auto visit = std::make_shared<Visit>(Visit{.site = site,
+                                             .config = config,
+                                             .route = found.endpoint->path,
+                                             .request = std::move(request),
+                                             .target = std::move(found.target),
+                                             .captured = std::move(found.captured),
+                                             .identity = std::get<std::string>(admitted),
+                                             .reply = std::move(reply)});
+  if (!visit->captured.empty() && !visit->service().has_stream(visit->stream())) {
+    return visit->answer(
+        http::problem(404, "not-found", "stream '" + visit->stream() + "' is not in the config"));
+  }
+  found.endpoint->run(std::move(visit));
+}
+
+// Small bodies only, where a route takes no events: refused by what the header announces.
+bool announces_too_much(const Endpoint& endpoint, const http::Request& head) {
+  if (endpoint.path == ingest_endpoints()[0].path) return false;
+  const auto length = parse_number(header(head, "Content-Length"));
+  return length && *length > kAdminBodyBytesMax;
+}
+
+std::optional<http::Response> check_head(const SitePtr& site, const http::Request& head) {
+  auto where = find_endpoint(head);
+  if (auto* missed = std::get_if<Missed>(&where)) {
+    return counted(*site, missed->route, std::move(missed->response));
+  }
+  const Found& found = std::get<Found>(where);
+  auto admitted = admit(*site, site->context.config(), found, head);
+  if (auto* refused = std::get_if<http::Response>(&admitted)) {
+    return counted(*site, found.endpoint->path, std::move(*refused));
+  }
+  if (!announces_too_much(*found.endpoint, head)) return std::nullopt;
+  return counted(
+      *site, found.endpoint->path,
+      http::problem(413, "too-large", "the body is over " + std::to_string(kAdminBodyBytesMax) + " bytes"));
+}
+
+}  // namespace
+
+std::shared_ptr<const auth::Access> AccessRules::of(const config::ConfigPtr& config) {
+  const std::scoped_lock lock(mutex_);
+  if (seen_ != config) {
+    access_ = std::make_shared<const auth::Access>(config->server);
+    seen_ = config;
+  }
+  return access_;
+}
+
+void Visit::answer(http::Response response) {
+  if (auto to = std::exchange(reply, nullptr)) to(counted(*site, route, std::move(response)));
+}
+
+void Visit::audit(std::string_view action, std::string_view subject, std::string_view outcome) const {
+  site->context.log.audit(action, {{"stream", stream()},
+                                   {"subject", subject},
+                                   {"outcome", outcome},
+                                   {"by", identity},
+                                   {"peer", request.peer.address}});
+}
+
+Routes make_routes(RouteContext context) {
+  auto site = std::make_shared<Site>(std::move(context));
+  return {.handler = [site](http::Request request,
+                            http::Reply reply) { handle(site, std::move(request), std::move(reply)); },
+          .head_check = [site](const http::Request& head) { return check_head(site, head); }};
+}
+
+http::Handler make_handler(RouteContext context) {
+  return make_routes(std::move(context)).handler;
+}
+
+}  // namespace dripgate::server
