@@ -23,7 +23,7 @@ App::App(AppOptions options)
     : options_(std::move(options)),
       log_(options_.log),
       clock_(make_clock(options_)),
-      snapshot_(options_.config),
+      snapshot_(options_.config, options_.environment),
       loop_(options_.clock_scale),
       io_(kIoLoops),
       watch_(metrics_, log_,
@@ -107,6 +107,7 @@ Result<void> App::listen() {
 
 void App::reload() {
   const config::ReloadResult result = snapshot_.reload();
+  if (result.repeated) return;
   for (const config::Problem& problem : result.problems) {
     log_.warn(problem.warning ? "config warning" : "config refused", {{"problem", to_string(problem)}});
   }

@@ -35,6 +35,7 @@ struct AppOptions {
   std::int64_t clock_scale = 1;
   std::optional<WallTime> clock_start;  // with a scale: what the clock shows first; default the real time
   std::optional<std::uint16_t> port;    // instead of the config's; 0: any free one
+  config::Environment environment;      // for {env: NAME} when the file is read again
   obs::LogOptions log;
 };
 

@@ -78,6 +78,7 @@ int run_up(const UpOptions& options) {
   app::AppOptions settings;
   settings.config = std::make_shared<const config::Config>(std::move(*config));
   settings.clock_scale = options.clock_scale;
+  settings.environment = environment;
   settings.log.json = options.json_log;
   if (options.verbose) settings.log.level = obs::Level::debug;
   const config::ConfigPtr kept = settings.config;

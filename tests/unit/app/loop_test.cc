@@ -1,6 +1,7 @@
 // The drip loop: order, turns, timers, stop; the scaled clock.
 #include "app/loop.h"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <thread>
