@@ -55,6 +55,19 @@ void show_untouched(std::span<const CheckItem> items, WallTime now, Decision& de
   }
 }
 
+void write(std::span<const CheckItem> items, WallTime now, const Decision& decision,
+           std::span<const Step> steps) {
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!first_of_its_state(items, i)) continue;
+    const Units cost = joint_cost(items, items[i].state);
+    if (decision.verdict == Verdict::allow && cost > 0) {
+      commit(*items[i].state, *items[i].limit, cost, steps[i]);
+    } else {
+      adopt(*items[i].state, *items[i].limit, now);
+    }
+  }
+}
+
 Decision decide(std::span<const CheckItem> items, WallTime now, bool take) {
   Decision decision;
   decision.now = now;
@@ -66,13 +79,8 @@ Decision decide(std::span<const CheckItem> items, WallTime now, bool take) {
     decision.outcomes.push_back(steps.back().outcome);
   }
   judge(decision);
-  if (decision.verdict != Verdict::allow) {
-    show_untouched(items, now, decision);
-  } else if (take) {
-    for (std::size_t i = 0; i < items.size(); ++i)
-      if (first_of_its_state(items, i))
-        commit(*items[i].state, *items[i].limit, joint_cost(items, items[i].state), steps[i]);
-  }
+  if (decision.verdict != Verdict::allow) show_untouched(items, now, decision);
+  if (take) write(items, now, decision, steps);
   return decision;
 }
 

@@ -20,8 +20,10 @@ struct CheckItem {
   Units cost;
 };
 
-/// Items that share a state count together. `decisive`: an impossible item, else the longest wait ("never" is
-/// the longest), else the fewest remaining units.
+/// A refusal takes nothing, but a state written under other numbers is brought to the new ones
+/// (core/counter.h, adopt; `written` differs then): backends write that back too. Items that share a state
+/// count together. `decisive`: an impossible item, else the longest wait ("never" is the longest), else the
+/// fewest remaining units.
 [[nodiscard]] Decision consume(std::span<const CheckItem> items, WallTime now);
 [[nodiscard]] Decision peek(std::span<const CheckItem> items, WallTime now);
 

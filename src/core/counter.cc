@@ -71,6 +71,13 @@ void commit(CounterState& state, const Limit& limit, Units cost, const Step& ste
   }
 }
 
+bool adopt(CounterState& state, const Limit& limit, WallTime now) {
+  if (!state.exists || state.written.algorithm != limit.algorithm ||
+      limit.algorithm != Algorithm::token_bucket)
+    return false;  // windows and logs hold plain units: they mean the same under every number
+  return token_bucket::adopt(state, limit, now);
+}
+
 WallTime forgettable_at(const CounterState& state, const Limit& limit) {
   if (!state.exists) return kLongAgo;
   switch (state.written.algorithm) {

@@ -78,6 +78,10 @@ struct Step {
 /// Writes an allowed step. A cost of 0 writes nothing.
 void commit(CounterState& state, const Limit& limit, Units cost, const Step& step);
 
+/// Brings a state that was written under other numbers to those of `limit`, as of now. True: it changed.
+/// Whoever asks under a changed limit does this even when refused: from that moment on the new rate counts.
+bool adopt(CounterState& state, const Limit& limit, WallTime now);
+
 /// From here on the state equals none. `limit` is the one that it was written under (only its zone is used).
 [[nodiscard]] WallTime forgettable_at(const CounterState& state, const Limit& limit);
 

@@ -106,6 +106,16 @@ Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTim
   return step;
 }
 
+bool adopt(CounterState& state, const Limit& limit, WallTime now) {
+  const WrittenUnder numbers = written_under(limit);
+  if (state.written == numbers) return false;
+  const Stored converted_state = stored(debt_at(state, numbers, now), numbers, now);
+  state.written = numbers;
+  state.time = converted_state.time;
+  state.value = converted_state.value;
+  return true;
+}
+
 /// The charge shortened the balance by at most `cost`, and by less once the bucket would have been full
 /// without it; that happens no sooner than after the time it takes to refill the cost. What is certain to be
 /// still missing because of it is the cost less everything refilled since.

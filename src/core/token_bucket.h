@@ -7,6 +7,7 @@
 namespace dripgate::core::token_bucket {
 
 [[nodiscard]] Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTime now);
+bool adopt(CounterState& state, const Limit& limit, WallTime now);
 bool refund(CounterState& state, const Limit& limit, Units cost, WallTime consumed_at, WallTime now);
 [[nodiscard]] WallTime refundable_until(const Limit& limit, Units cost, WallTime consumed_at);
 [[nodiscard]] WallTime forgettable_at(const CounterState& state);

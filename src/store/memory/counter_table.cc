@@ -124,7 +124,8 @@ std::optional<Result<core::LimitOutcome>> CounterTable::try_consume_one(const Ta
   core::CounterState state;
   if (slot != nullptr) shard.slots.load(*slot, state);
   const core::Step step = core::evaluate(state, *charge.limit, charge.cost, now);
-  if (step.outcome.verdict != core::Verdict::allow || charge.cost <= 0) {
+  const bool takes = step.outcome.verdict == core::Verdict::allow && charge.cost > 0;
+  if (!takes && !core::adopt(state, *charge.limit, now)) {
     if (slot != nullptr) shard.slots.put_back(*slot, state);
     return step.outcome;
   }
@@ -136,7 +137,7 @@ std::optional<Result<core::LimitOutcome>> CounterTable::try_consume_one(const Ta
   }
   if (slot == nullptr) slot = shard.slots.insert(charge.key, now);
   if (slot == nullptr) return full();
-  core::commit(state, *charge.limit, charge.cost, step);
+  if (takes) core::commit(state, *charge.limit, charge.cost, step);
   shard.slots.save(*slot, state, number);
   return step.outcome;
 }
@@ -164,11 +165,7 @@ std::optional<Result<core::Decision>> CounterTable::try_consume(std::span<const 
     return full();
   }
   core::Decision decision = core::consume(loaded.items, now);
-  if (decision.verdict == core::Verdict::allow) {
-    save(loaded, now);
-  } else {
-    put_back(loaded);
-  }
+  save(loaded, now);
   return decision;
 }
 
@@ -267,13 +264,15 @@ bool CounterTable::make_room(Loaded& loaded, WallTime now) {
 
 void CounterTable::save(Loaded& loaded, WallTime now) {
   for (Loaded::One& one : loaded.ones) {
-    if (!one.state.exists) continue;  // cost 0 on a new key
+    if (!one.state.exists) continue;  // nothing was taken from a new key
     CounterSlots& slots = shards_[shard_number(one.key)]->slots;
     CounterSlots::Slot* slot = slots.find(one.key);
-    if (slot == nullptr) slot = slots.insert(one.key, now);
-    // Not written under the new numbers: a charge of 0 changed nothing.
-    const bool written = core::written_under(*one.limit) == one.state.written;
-    slots.save(*slot, one.state, written ? one.number : slot->limit);
+    if (core::written_under(*one.limit) == one.state.written) {
+      if (slot == nullptr) slot = slots.insert(one.key, now);
+      slots.save(*slot, one.state, one.number);
+    } else if (slot != nullptr) {  // unchanged
+      slots.put_back(*slot, one.state);
+    }
   }
 }
 
