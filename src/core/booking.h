@@ -15,8 +15,8 @@ namespace dripgate::core {
 struct ReserveInput {
   Units cost = 1;
   std::uint64_t body_digest = 0;
-  std::optional<WallTime> first_received;
-  std::optional<std::uint32_t> after_generation;
+  std::optional<WallTime> first_received = {};
+  std::optional<std::uint32_t> after_generation = {};
 };
 
 /// Books or releases one event. `record` is what is known of the event id (empty: nothing) and is updated

@@ -8,7 +8,7 @@
 namespace dripgate::core {
 namespace {
 
-constexpr char kVersion = 1;
+constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kCheckBytes = 4;
 // What a sliding log may hold is bounded by its limit; a length above this cannot be real.
 constexpr std::uint64_t kLogEntriesMax = 1u << 24;
@@ -24,7 +24,7 @@ std::uint32_t checksum(Kind kind, std::string_view bytes) {
 
 class Writer {
  public:
-  explicit Writer(Kind kind) : kind_(kind) { bytes_.push_back(kVersion); }
+  explicit Writer(Kind kind) : kind_(kind) { bytes_.push_back(static_cast<char>(kVersion)); }
 
   void number(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_.push_back(static_cast<char>(value | 0x80));
@@ -93,10 +93,11 @@ Result<std::string_view> open(Kind kind, std::string_view bytes, const char* wha
   const std::string name = what;
   if (bytes.size() < 1 + kCheckBytes)
     return fail(ErrorCode::corrupt, name + ": " + std::to_string(bytes.size()) + " bytes are too few");
-  if (bytes.front() != kVersion)
-    return fail(bytes.front() > kVersion ? ErrorCode::newer_version : ErrorCode::corrupt,
-                name + ": format " + std::to_string(static_cast<std::uint8_t>(bytes.front())) +
-                    "; this Dripgate reads format " + std::to_string(kVersion));
+  const auto version = static_cast<std::uint8_t>(bytes.front());
+  if (version != kVersion)
+    return fail(version > kVersion ? ErrorCode::newer_version : ErrorCode::corrupt,
+                name + ": format " + std::to_string(version) + "; this Dripgate reads format " +
+                    std::to_string(kVersion));
   const std::string_view checked = bytes.substr(0, bytes.size() - kCheckBytes);
   std::uint32_t stored = 0;
   for (std::size_t i = 0; i < kCheckBytes; ++i)

@@ -1,5 +1,6 @@
 // gate: the second check, when a timer fires. Also the ends of a booking: settle, release, freeze, thaw.
 #include <algorithm>
+#include <limits>
 
 #include "core/booking_book.h"
 
@@ -11,7 +12,7 @@ class Firing {
   Firing(KeyBook& book, EventRecord& record) : book_(book), record_(record) {}
 
   [[nodiscard]] GateAnswer run(std::uint32_t generation) {
-    if (record_.generation != generation) return answer(GateOutcome::duplicate, record_.slot);
+    if (record_.generation != generation) return answer(GateOutcome::duplicate, due());
     switch (record_.state) {
       case EventState::booked:
         if (book_.now() >= record_.slot) return decide();
@@ -28,12 +29,16 @@ class Firing {
   }
 
  private:
+  /// When the timer entry of the record's own generation fires: an older one may be asked to write it again.
+  [[nodiscard]] WallTime due() const {
+    return record_.state == EventState::released ? record_.slot + kReleaseLease : record_.slot;
+  }
+
   [[nodiscard]] GateAnswer released_before() {
-    const WallTime lease_end = record_.slot + kReleaseLease;
-    if (book_.now() >= lease_end) return decide();
+    if (book_.now() >= due()) return decide();
     ++record_.generation;
-    ++record_.lease_waits;
-    return answer(GateOutcome::rebook, lease_end);
+    if (record_.lease_waits < std::numeric_limits<std::uint8_t>::max()) ++record_.lease_waits;
+    return answer(GateOutcome::rebook, due());
   }
 
   [[nodiscard]] GateAnswer decide() {
