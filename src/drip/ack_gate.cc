@@ -17,7 +17,10 @@ void AckGate::ack(const EventPtr& event) {
   if (!settle(event)) return;
   // An ack that fails brings the event again: its record says how far it came.
   Done<void> done = guard_.wrap([this, event](Result<void> acked) {
-    if (!acked) observer_.on_port_error(*event->stream, "ack", acked.error());
+    if (!acked) {
+      observer_.on_port_error(*event->stream, "ack", acked.error());
+      return_to_port(event->carrier);
+    }
     gone();
   });
   const std::uint64_t token = event->carrier.token;
@@ -38,21 +41,21 @@ void AckGate::ack(const EventPtr& event) {
 
 void AckGate::lapse(const EventPtr& event) {
   if (!settle(event)) return;
-  const std::uint64_t token = event->carrier.token;
-  switch (event->carrier.kind) {
-    case Carrier::Kind::source:
-      ports_.source.lapse(token);
-      break;
-    case Carrier::Kind::overflow:
-      ports_.overflow_source.lapse(token);
-      break;
-    case Carrier::Kind::timer:
-      ports_.timer.lapse(token);
-      break;
-    case Carrier::Kind::dead_letter:
-      break;  // the letter stays
-  }
+  return_to_port(event->carrier);
   gone();
+}
+
+void AckGate::return_to_port(const Carrier& carrier) {
+  switch (carrier.kind) {
+    case Carrier::Kind::source:
+      return ports_.source.lapse(carrier.token);
+    case Carrier::Kind::overflow:
+      return ports_.overflow_source.lapse(carrier.token);
+    case Carrier::Kind::timer:
+      return ports_.timer.lapse(carrier.token);
+    case Carrier::Kind::dead_letter:
+      return;  // the letter stays
+  }
 }
 
 void AckGate::when_idle(Task idle) {

@@ -27,6 +27,7 @@ class AckGate {
 
  private:
   bool settle(const EventPtr& event);
+  void return_to_port(const Carrier& carrier);
   void gone();
 
   Ports& ports_;

@@ -27,7 +27,8 @@ void Dispatcher::fire(broker::FiredEntry fired) {
 
 void Dispatcher::ask_gate(const EventPtr& event) {
   auto call = [this, event](Done<core::GateAnswer> done) {
-    wiring_.ports.store.gate({.ticket = store_ticket(*event), .policy = event->stream->booking},
+    // The limits in force at this moment, also for a repeated call.
+    wiring_.ports.store.gate({.ticket = store_ticket(*event), .policy = wiring_.current()->booking},
                              std::move(done));
   };
   auto answer = guard_.wrap([this, event](Result<core::GateAnswer> gate) {

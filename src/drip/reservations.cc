@@ -16,7 +16,7 @@ void Reservations::reserve(const EventPtr& event, std::optional<std::uint32_t> a
                                  .cost = event->cost,
                                  .first_received = event->first_received,
                                  .after_generation = after_generation,
-                                 .policy = event->stream->booking},
+                                 .policy = wiring_.current()->booking},
                                 std::move(done));
   };
   auto answered = guard_.wrap([this, event](Result<core::ReserveAnswer> answer) {

@@ -54,6 +54,8 @@ class SimExecutor : public Executor {
   /// A kill: everything queued is gone.
   void clear() { queue_.clear(); }
   [[nodiscard]] bool idle() const { return queue_.empty(); }
+  /// On elapsed(): when the next task runs. Only while something is queued.
+  [[nodiscard]] Duration next_due() const { return queue_.begin()->first.first; }
   [[nodiscard]] Duration elapsed() const { return elapsed_; }
 
  private:

@@ -1,0 +1,58 @@
+#include "sim/world.h"
+#include "store/memory/stores.h"
+#include "support/fake_broker.h"
+
+namespace dripgate::sim {
+namespace {
+
+class MemoryWorld final : public World {
+ public:
+  MemoryWorld(testing::VirtualClock& clock, testing::SimExecutor& executor)
+      : broker_(executor, clock),
+        store_(store::make_memory_booking_store(clock)),
+        producer_(broker_.publisher(kSourceTopic)) {}
+
+  Ports open(broker::Sink& sink) override {
+    source_ = broker_.source(kSourceTopic);
+    overflow_ = broker_.publisher("s-overflow");
+    overflow_source_ = broker_.source("s-overflow");
+    timer_ = broker_.timer("s");
+    letters_ = broker_.dead_letters("s-dead");
+    return {*store_, *source_, *overflow_, *overflow_source_, *timer_, *letters_, sink};
+  }
+  void close() override {
+    source_.reset();
+    overflow_.reset();
+    overflow_source_.reset();
+    timer_.reset();
+    letters_.reset();
+  }
+  Result<void> produce(broker::Message message) override {
+    producer_->publish(std::move(message), [](Result<void>) {});
+    return {};
+  }
+  Result<bool> after_task(Dice&) override { return true; }
+  Result<bool> make_durable() override { return true; }
+  std::size_t waiting() override {
+    return broker_.topic(kSourceTopic).messages.size() + broker_.topic("s-overflow").messages.size() +
+           broker_.timers("s").entries.size();
+  }
+
+ private:
+  testing::FakeBroker broker_;
+  std::unique_ptr<store::BookingStore> store_;
+  std::unique_ptr<broker::Publisher> producer_;
+  std::unique_ptr<broker::EventSource> source_;
+  std::unique_ptr<broker::Publisher> overflow_;
+  std::unique_ptr<broker::EventSource> overflow_source_;
+  std::unique_ptr<broker::Timer> timer_;
+  std::unique_ptr<broker::DeadLetters> letters_;
+};
+
+}  // namespace
+
+std::unique_ptr<World> make_memory_world(testing::VirtualClock& clock, testing::SimExecutor& executor) {
+  return std::make_unique<MemoryWorld>(clock, executor);
+}
+
+}  // namespace dripgate::sim
