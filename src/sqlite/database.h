@@ -40,7 +40,7 @@ inline constexpr std::int64_t kBallastBytes = 512 << 10;
 inline constexpr int kCommitRoundsMax = 4;
 
 struct Options {
-  std::string vfs;  // empty: the system's; tests name their own
+  std::string vfs = {};  // empty: the system's; tests name their own
   bool exclusive_owner =
       false;  // take the lock file beside the database; a second owner gets ErrorCode::locked
   std::int64_t max_bytes = 0;                  // 0: no bound; over it writes fail with ErrorCode::full

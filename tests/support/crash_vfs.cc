@@ -109,6 +109,14 @@ std::uint64_t CrashVfs::bytes_used() const {
   return sum;
 }
 
+void CrashVfs::put(const std::string& path, std::string bytes) {
+  auto file = std::make_shared<File>();
+  file->synced = bytes;
+  file->written = std::move(bytes);
+  file->named = true;
+  files_[path] = std::move(file);
+}
+
 std::string* CrashVfs::contents(const std::string& path) {
   const auto found = files_.find(path);
   return found == files_.end() ? nullptr : &found->second->written;

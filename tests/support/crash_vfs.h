@@ -47,6 +47,8 @@ class CrashVfs {
   [[nodiscard]] std::uint64_t bytes_used() const;
   /// The bytes of a file as written, to damage or to compare; null: there is none.
   [[nodiscard]] std::string* contents(const std::string& path);
+  /// A file as found on the disk.
+  void put(const std::string& path, std::string bytes);
 
  private:
   struct Methods;

@@ -59,6 +59,7 @@ class StreamTimer final : public Timer, public db::Participant {
   Result<void> read(std::vector<Row>& rows);
   Result<void> read_lapsed(std::vector<Row>& rows);
   Result<void> read_due(std::vector<Row>& rows);
+  Result<std::size_t> take_rows(db::Statement& row, std::vector<Row>& rows);
   Result<void> find_next_due();
   bool hand_out(std::vector<Row> rows);
   void unclaim(std::int64_t sequence);

@@ -1,5 +1,6 @@
 // StreamTimer: one look at the file, and the sleep until the next.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "broker/sqlite/rows.h"
@@ -9,13 +10,21 @@
 namespace dripgate::broker::sqlite {
 namespace {
 
-constexpr const char* kReadDue =
-    "SELECT seq, due, id, message_id, published, attributes, body FROM timers "
-    "WHERE stream=?1 AND due<=?2 AND (due, seq)>(?3, ?4) ORDER BY due, seq LIMIT ?5";
-constexpr const char* kReadOne =
-    "SELECT seq, due, id, message_id, published, attributes, body FROM timers WHERE seq=?1";
-constexpr const char* kNextDue =
-    "SELECT due FROM timers WHERE stream=?1 AND (due, seq)>(?2, ?3) ORDER BY due, seq LIMIT 1";
+#define DRIPGATE_ENTRY_COLUMNS "seq, due, id, message_id, published, attributes, body"
+
+// Two searches instead of one over (due, seq): SQLite would walk through all entries with the same due time.
+constexpr const char* kReadSameDue =
+    "SELECT " DRIPGATE_ENTRY_COLUMNS
+    " FROM timers WHERE stream=?1 AND due=?2 AND seq>?3 ORDER BY seq LIMIT ?4";
+constexpr const char* kReadLaterDue = "SELECT " DRIPGATE_ENTRY_COLUMNS
+                                      " FROM timers WHERE stream=?1 AND due>?2 AND due<=?3 "
+                                      "ORDER BY due, seq LIMIT ?4";
+constexpr const char* kReadOne = "SELECT " DRIPGATE_ENTRY_COLUMNS " FROM timers WHERE seq=?1";
+constexpr const char* kNextDue = "SELECT due FROM timers WHERE stream=?1 AND due>?2 ORDER BY due LIMIT 1";
+
+#undef DRIPGATE_ENTRY_COLUMNS
+
+constexpr std::int64_t kLastSequence = std::numeric_limits<std::int64_t>::max();
 
 TimerEntry read_entry(const db::Statement& row) {
   TimerEntry entry;
@@ -90,14 +99,27 @@ Result<void> StreamTimer::read_due(std::vector<Row>& rows) {
     next_known_ = true;
     return {};
   }
-  const std::size_t limit = std::min(kTimerReadBatch - rows.size(), kDueBatch - leases_.claimed());
   const std::int64_t now = to_us(context_->clock.now());
-  db::Statement& row =
-      context_->database.statement(kReadDue).bind(scope_.number, now, cursor_.due, cursor_.sequence, limit);
+  const std::size_t limit = std::min(kTimerReadBatch - rows.size(), kDueBatch - leases_.claimed());
+  const Result<std::size_t> same = take_rows(
+      context_->database.statement(kReadSameDue).bind(scope_.number, cursor_.due, cursor_.sequence, limit),
+      rows);
+  if (!same) return std::unexpected(same.error());
+  if (*same == limit) return {};
+  cursor_.sequence = kLastSequence;
+  const std::size_t left = limit - *same;
+  const Result<std::size_t> later = take_rows(
+      context_->database.statement(kReadLaterDue).bind(scope_.number, cursor_.due, now, left), rows);
+  if (!later) return std::unexpected(later.error());
+  return *later == left ? Result<void>{} : find_next_due();
+}
+
+// Claims what is not out already; answers how many rows there were.
+Result<std::size_t> StreamTimer::take_rows(db::Statement& row, std::vector<Row>& rows) {
   for (std::size_t count = 0;; ++count) {
     const Result<bool> there = row.step();
     if (!there) return std::unexpected(there.error());
-    if (!*there) return count < limit ? find_next_due() : Result<void>{};
+    if (!*there) return count;
     cursor_ = {row.integer(1), row.integer(0)};
     if (leases_.contains(cursor_.sequence)) continue;
     leases_.claim(cursor_.sequence, 0);
@@ -106,8 +128,8 @@ Result<void> StreamTimer::read_due(std::vector<Row>& rows) {
 }
 
 Result<void> StreamTimer::find_next_due() {
-  db::Statement& row =
-      context_->database.statement(kNextDue).bind(scope_.number, cursor_.due, cursor_.sequence);
+  cursor_.sequence = kLastSequence;
+  db::Statement& row = context_->database.statement(kNextDue).bind(scope_.number, cursor_.due);
   const Result<bool> there = row.step();
   if (!there) return std::unexpected(there.error());
   next_due_.reset();
