@@ -46,14 +46,15 @@ std::string Ingest::made_id() {
   return fmt::format("{:012x}{:016x}", to_us(clock_.now()) / 1000, random_());
 }
 
-Ingest::Identity Ingest::identify(const core::Stream& stream, const server::IngestEvent& event,
+Ingest::Identity Ingest::identify(const core::Stream& stream, server::IngestEvent& event,
                                   const broker::Message& message) {
-  drip::EventFacts facts(message, json_);
   std::string event_id = event.id;
   if (event_id.empty() && stream.event_id) {
-    const auto lookup = [&facts](std::string_view name) { return facts.find(name); };
-    event_id = stream.event_id->render_plain(lookup).value_or("");
+    drip::EventFacts facts(message, json_);
+    event_id = stream.event_id->render_plain([&facts](std::string_view name) { return facts.find(name); })
+                   .value_or("");
   }
+  if (event_id.empty()) event_id = event.id = event.fallback_id;
   if (event_id.empty()) {
     event_id = made_id();
     return {event_id, event_id};

@@ -39,7 +39,8 @@ class Ingest {
     std::string event_id;
     std::string message_id;  // of the topic
   };
-  [[nodiscard]] Identity identify(const core::Stream& stream, const server::IngestEvent& event,
+  /// Takes the fallback id as given where nothing else names the event.
+  [[nodiscard]] Identity identify(const core::Stream& stream, server::IngestEvent& event,
                                   const broker::Message& message);
   [[nodiscard]] std::string made_id();
   void append_one(StreamLine& line, const core::Stream& stream, server::IngestEvent event,

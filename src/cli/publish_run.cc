@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/console.h"
+
 namespace dripgate::cli {
 namespace {
 
+/// Busy, restarting, full: the same request can succeed later, and if it had, its ids make it one.
 bool is_not_now(int status) {
-  return status == 429 || status == 503 || status == 507;
+  return status == 429 || status >= 500;
 }
 
 /// Refusals that no other batch would escape.
@@ -32,7 +36,50 @@ Duration asked_wait(const http::Response& response, Duration otherwise) {
   return std::max(otherwise, Duration{std::chrono::seconds{std::min<std::int64_t>(seconds, 60)}});
 }
 
+std::uint64_t* counter_of(const std::string& verdict, Tally& tally) {
+  if (verdict == "now") return &tally.now;
+  if (verdict == "scheduled") return &tally.scheduled;
+  if (verdict == "dead_letter") return &tally.dead_letter;
+  if (verdict == "accepted") return &tally.accepted;
+  return nullptr;
+}
+
+/// One line of the answer: what became of one event. False: not such a line.
+bool add_line(const nlohmann::json& line, Tally& tally) {
+  if (!line.is_object()) return false;
+  if (line.contains("error")) {
+    const int status = line.value("status", 0);
+    ++(status == 409 ? tally.conflict : tally.failed);
+    if (tally.first_fault.empty()) tally.first_fault = printable(line.value("error", std::string()));
+    return true;
+  }
+  if (line.value("duplicate", false)) return ++tally.duplicate > 0;
+  std::uint64_t* counter = counter_of(line.value("verdict", std::string()), tally);
+  return counter != nullptr && ++*counter > 0;
+}
+
+/// A line that was refused for now: the whole batch goes again, under the same ids.
+bool has_line_for_later(const std::string& body) {
+  std::istringstream lines(body);
+  for (std::string text; std::getline(lines, text);) {
+    const auto line = nlohmann::json::parse(text, nullptr, false);
+    if (line.is_object() && line.contains("status") && is_not_now(line.value("status", 0))) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool add_answer(const std::string& body, std::size_t events, Tally& tally) {
+  std::istringstream lines(body);
+  Tally sum = tally;
+  for (std::string text; std::getline(lines, text); --events) {
+    if (events == 0 || !add_line(nlohmann::json::parse(text, nullptr, false), sum)) return false;
+  }
+  if (events != 0) return false;
+  tally = std::move(sum);
+  return true;
+}
 
 PublishRun::PublishRun(http::IoLoop& loop, http::Client& client, http::Headers headers, LineBatches& batches,
                        PublishPlan plan, Task finished)
@@ -74,9 +121,16 @@ void PublishRun::answered(const SendingPtr& sending, Result<http::Response> answ
   if (!answer) return again(sending, wait, answer.error().detail);
   reached_ = true;
   if (is_not_now(answer->status)) return again(sending, asked_wait(*answer, wait), refusal(*answer));
-  stopped_ |= is_final(answer->status);
-  if (answer->status / 100 != 2 || !add_answer(answer->body, tally_))
+  if (answer->status != 202) {
+    stopped_ |= is_final(answer->status);
     return give_up(sending, refusal(*answer));
+  }
+  if (sending->attempt < plan_.retries && has_line_for_later(answer->body)) {
+    return again(sending, wait, "some lines were refused for now");
+  }
+  if (!add_answer(answer->body, sending->batch.lines, tally_)) {
+    return give_up(sending, "the answer does not tell what became of each event");
+  }
   next();
 }
 

@@ -36,8 +36,8 @@ struct Tally {
   }
 };
 
-/// Adds the answer to one batch. False: it is not such an answer.
-bool add_answer(const std::string& body, Tally& tally);
+/// Adds the answer to a batch of `events`. False: it is not the answer to so many, nothing is added.
+bool add_answer(const std::string& body, std::size_t events, Tally& tally);
 
 struct PublishPlan {
   std::string stream;

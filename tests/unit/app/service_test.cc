@@ -88,6 +88,17 @@ TEST_F(ServiceTest, PrefersTheGivenIdToTheTemplate) {
   EXPECT_TRUE(world.eventually([&] { return world.delivered() == std::vector<std::string>{"given-1"}; }));
 }
 
+TEST_F(ServiceTest, TakesTheFallbackIdOnlyWhereTheTemplateNamesNothing) {
+  auto answers = world.ingest(
+      {{.id = "", .body = payout("a"), .attributes = {}, .fallback_id = "batch-1"},
+       {.id = "", .body = R"({"merchant_id":"8421"})", .attributes = {}, .fallback_id = "batch-2"}});
+  ASSERT_TRUE(answers);
+  EXPECT_EQ((*answers)[0].id, "a");
+  EXPECT_EQ((*answers)[1].id, "batch-2");
+  EXPECT_TRUE(
+      world.eventually([&] { return world.delivered() == std::vector<std::string>{"a", "batch-2"}; }));
+}
+
 TEST_F(ServiceTest, MakesAnIdWhereThereIsNone) {
   std::set<std::string> ids;
   for (int i = 0; i < 5; ++i) ids.insert(world.ingest_one(R"({"merchant_id":"1"})").id);
