@@ -1,5 +1,5 @@
 // PublishRun: sends batches of events to a running `dripgate up` over several connections and counts what
-// became of them. A batch that got no answer, or "not now" (429, 503, 507), is sent again with the same ids
+// became of them. A batch that got no answer, or "not now" (429, 5xx), is sent again with the same ids
 // after a growing wait, so that nothing is published twice. On one IoLoop; used by `dripgate publish` and the
 // demo.
 #pragma once
