@@ -181,14 +181,12 @@ Result<void> Demo::publish() {
 }
 
 void Demo::tell_progress() {
-  const auto minute = std::chrono::floor<std::chrono::minutes>(now()).time_since_epoch().count();
-  const std::string counts = fmt::format("{} {} of {} released", bar(tally_.released(), published_, 30),
-                                         tally_.released(), published_);
-  line_.draw(fmt::format("{}  {}", minute_text(minute), counts));
-  const DemoTally::Minute before = std::exchange(told_, minute);
-  if (before != 0 && before != minute && !terminal_err()) {
-    print_line(fmt::format("after {}  {}", minute_text(before), counts));
-  }
+  const WallTime time = now();
+  const std::string text = fmt::format("{}  {} {} of {} received", format_rfc3339(time).substr(11, 8),
+                                       bar(tally_.released(), published_, 30), tally_.released(), published_);
+  line_.draw(text);
+  const DemoTally::Minute minute = std::chrono::floor<std::chrono::minutes>(time).time_since_epoch().count();
+  if (std::exchange(told_, minute) != minute && !terminal_err()) print_line(text);
 }
 
 void Demo::drain() {

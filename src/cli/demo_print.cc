@@ -11,6 +11,10 @@
 namespace dripgate::cli {
 namespace {
 
+std::string minute_text(DemoTally::Minute minute) {
+  return format_rfc3339(WallTime{std::chrono::minutes{minute}}).substr(11, 5);
+}
+
 std::string joined_reasons(const DemoTally& tally) {
   std::string text;
   for (const auto& [reason, count] : tally.reasons()) {
@@ -20,10 +24,6 @@ std::string joined_reasons(const DemoTally& tally) {
 }
 
 }  // namespace
-
-std::string minute_text(DemoTally::Minute minute) {
-  return format_rfc3339(WallTime{std::chrono::minutes{minute}}).substr(11, 5);
-}
 
 std::string demo_table(const DemoTally& tally) {
   std::set<DemoTally::Minute> minutes;

@@ -8,8 +8,7 @@
 
 namespace dripgate::cli {
 
-/// "12:03", by the clock of the run.
-[[nodiscard]] std::string minute_text(DemoTally::Minute minute);
+/// Minutes are those of the clock of the run.
 [[nodiscard]] std::string demo_table(const DemoTally& tally);
 /// Late, dead-lettered, lost, exceeded: one line each.
 [[nodiscard]] std::string demo_sums(const DemoTally& tally, std::uint64_t published);
