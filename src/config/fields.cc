@@ -76,7 +76,7 @@ Mark Fields::mark(std::string_view key) const {
 
 std::span<const Node> list_items(const Node& node, std::string_view what, std::size_t max, Report& report) {
   if (node.kind != Node::Kind::list) {
-    report.error(node.at, std::string(what) + " must be a list");
+    report.error(node.at, std::string(what) + " must be a list, such as [a, b]");
     return {};
   }
   if (node.items.empty())

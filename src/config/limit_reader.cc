@@ -175,7 +175,7 @@ bool set_zone(Limit& limit, const Fields& fields, Context& context) {
 // window multiplies nothing.
 bool check_exact(const Limit& limit, const Rate& rate, const Fields& fields, Context& context) {
   if (limit.algorithm == Algorithm::fixed_window) return true;
-  const Units most = kLimitUnitsMax / limit.window.count();
+  const Units most = (kExactIntegerMax - 1) / limit.window.count();
   if (limit.max_cost() <= most) return true;
   const bool bucket = limit.algorithm == Algorithm::token_bucket;
   const std::string_view key = bucket && fields.mentions("capacity") ? "capacity" : rate.key;

@@ -12,8 +12,8 @@
 
 namespace dripgate::config {
 
-/// Largest count a limit may name: every integer up to here is exact in a double.
-inline constexpr core::Units kLimitUnitsMax = kExactIntegerMax - 1;
+/// Largest count a limit may name: what every store can hold of one key (48 bits, exact in a double too).
+inline constexpr core::Units kLimitUnitsMax = (core::Units{1} << 48) - 1;
 inline constexpr Duration kWindowMax = std::chrono::hours{24 * 366};
 
 /// The keys about limits that a policy, an override or a stream accepts beside its own.

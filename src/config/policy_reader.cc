@@ -69,7 +69,8 @@ void read_match(const Node& node, Policy& policy, Context& context) {
   Unique names("key in match", context.report);
   for (std::size_t i = 0; i < node.keys.size(); ++i) {
     core::MatchTerm term{node.keys[i].text, {}};
-    names.add(term.name, node.keys[i].at);
+    const Node name{.kind = Node::Kind::scalar, .at = node.keys[i].at, .text = term.name};
+    if (read_name(name, "match name", context.report)) names.add(term.name, name.at);
     const Node& value = node.items[i];
     if (value.kind == Node::Kind::list) {
       const std::string what = "match " + term.name;

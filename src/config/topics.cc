@@ -64,7 +64,8 @@ std::vector<std::string> path(const std::string& from, const std::string& to,
 }
 
 // Adds edges in file order; the one that closes a circle is reported.
-void refuse_circles(const std::vector<PlacedStream>& streams, Report& report) {
+bool refuse_circles(const std::vector<PlacedStream>& streams, Report& report) {
+  bool found = false;
   std::multimap<std::string, std::string> known;
   for (const PlacedStream& stream : streams) {
     for (const Edge& edge : edges_of(stream)) {
@@ -72,17 +73,20 @@ void refuse_circles(const std::vector<PlacedStream>& streams, Report& report) {
       const std::string of = edge.stream->name;
       if (edge.to == edge.from) {
         report.error(edge.at, key + " of " + of + " is its own source; accepted: another topic");
+        found = true;
         continue;
       }
       auto circle = path(edge.to, edge.from, known);
       if (!circle.empty()) {
         circle.insert(circle.begin(), edge.from);
         report.error(edge.at, key + " of " + of + " closes a circle: " + joined(circle, " -> "));
+        found = true;
         continue;
       }
       known.emplace(edge.from, edge.to);
     }
   }
+  return found;
 }
 
 // One stream's own three topics and its sink must differ: what the overflow consumer delivers would come
@@ -109,15 +113,14 @@ void refuse_shared_within(const PlacedStream& s, Report& report) {
 // other's events or overwrite its letters of the same id.
 class Owners {
  public:
-  explicit Owners(Report& report) : report_(report) {}
+  Owners(Report& report, bool circles) : report_(report), circles_(circles) {}
 
   void own(const std::string& topic, std::string_view role, const PlacedStream& stream, Mark at) {
     if (topic.empty()) return;
     const auto [owner, fresh] = owners_.emplace(topic, Owner{role, &stream});
     if (fresh || same_stream(stream, owner->second)) return;
     if (is_chain(role, owner->second.role)) {
-      report_.warning(at, role_of(role, topic, stream) + " is the " + role_of(owner->second) +
-                              ": the embedded broker keeps dead letters apart, nothing arrives that way");
+      if (!circles_) warn_of_chain(topic, role, stream, at, owner->second);
       return;
     }
     refuse(topic, role, stream, at, owner->second);
@@ -149,6 +152,11 @@ class Owners {
   static std::string role_of(std::string_view role, std::string_view topic, const PlacedStream& stream) {
     return std::string(role) + " " + in_quotes(topic) + " of " + stream.name;
   }
+  void warn_of_chain(std::string_view topic, std::string_view role, const PlacedStream& stream, Mark at,
+                     const Owner& owner) {
+    report_.warning(at, role_of(role, topic, stream) + " is the " + role_of(owner) +
+                            ": the embedded broker keeps dead letters apart, nothing arrives that way");
+  }
   void refuse(std::string_view topic, std::string_view role, const PlacedStream& stream, Mark at,
               const Owner& owner) {
     report_.error(at, role_of(role, topic, stream) + " is already the " + role_of(owner) +
@@ -156,11 +164,12 @@ class Owners {
   }
 
   Report& report_;
+  const bool circles_;  // reported already: a chain that is part of one needs no warning
   std::map<std::string, Owner, std::less<>> owners_;
 };
 
-void refuse_shared_between(const std::vector<PlacedStream>& streams, Report& report) {
-  Owners owners(report);
+void refuse_shared_between(const std::vector<PlacedStream>& streams, bool circles, Report& report) {
+  Owners owners(report, circles);
   for (const PlacedStream& s : streams) {
     owners.own(s.settings.source_topic, kSource, s, s.source_at);
     owners.own(s.settings.stream->overflow_topic, kOverflow, s, s.overflow_at);
@@ -190,9 +199,9 @@ std::string read_topic(const Node& node, std::string_view what, Report& report) 
 }
 
 void check_topics(const std::vector<PlacedStream>& streams, Report& report) {
-  refuse_circles(streams, report);
+  const bool circles = refuse_circles(streams, report);
   for (const PlacedStream& stream : streams) refuse_shared_within(stream, report);
-  refuse_shared_between(streams, report);
+  refuse_shared_between(streams, circles, report);
 }
 
 }  // namespace dripgate::config
