@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "broker/sqlite/scopes.h"
+#include "broker/sqlite/unwritten.h"
 #include "broker/sqlite/wakeups.h"
 #include "sqlite/database.h"
 
@@ -11,12 +12,17 @@ namespace dripgate::broker::sqlite {
 
 struct Context {
   Context(db::Database& on_database, Executor& on_executor, Clock& by_clock)
-      : database(on_database), executor(on_executor), clock(by_clock), scopes(on_database) {}
+      : database(on_database),
+        executor(on_executor),
+        clock(by_clock),
+        scopes(on_database),
+        unwritten(on_database) {}
 
   db::Database& database;
   Executor& executor;
   Clock& clock;
   Scopes scopes;
+  Unwritten unwritten;
   Wakeups wakeups;
 };
 using ContextPtr = std::shared_ptr<Context>;

@@ -1,16 +1,9 @@
 // TopicPublisher.
 #include "broker/sqlite/topic_publisher.h"
 
-#include "broker/attributes_codec.h"
+#include <utility>
 
 namespace dripgate::broker::sqlite {
-namespace {
-
-constexpr const char* kInsert =
-    "INSERT INTO messages(seq, topic, id, published, attributes, body) VALUES(?1, ?2, ?3, ?4, ?5, ?6) "
-    "ON CONFLICT(topic, id) DO NOTHING";
-
-}  // namespace
 
 TopicPublisher::TopicPublisher(ContextPtr context, const std::string& topic)
     : context_(std::move(context)),
@@ -18,19 +11,20 @@ TopicPublisher::TopicPublisher(ContextPtr context, const std::string& topic)
       listeners_(context_->wakeups.of(topic)) {}
 
 void TopicPublisher::publish(Message message, Done<void> done) {
-  done(store(message));
+  done(store(std::move(message)));
 }
 
-Result<void> TopicPublisher::store(const Message& message) {
+Result<void> TopicPublisher::store(Message message) {
   if (Result<void> begun = context_->database.begin_write(); !begun) return begun;
   if (Result<void> known = context_->scopes.ensure(scope_); !known) return known;
-  const std::string made_id = message.id.empty() ? scope_.name + "-" + std::to_string(scope_.next) : "";
-  encode_attributes(message.attributes, attributes_);
-  db::Statement& insert = context_->database.statement(kInsert);
-  insert.bind(Scopes::next_sequence(scope_), scope_.number, message.id.empty() ? made_id : message.id,
-              to_us(context_->clock.now()), db::Blob{attributes_}, db::Blob{message.body});
-  if (Result<void> inserted = insert.run(); !inserted) return inserted;
-  if (insert.changed_rows() == 0) return {};  // there already
+  if (message.id.empty()) message.id = scope_.name + "-" + std::to_string(scope_.next);
+  const Result<bool> there = context_->unwritten.has(scope_.number, message.id);
+  if (!there) return std::unexpected(there.error());
+  if (*there) return {};
+  message.published = context_->clock.now();
+  Result<void> added =
+      context_->unwritten.add(scope_.number, Scopes::next_sequence(scope_), std::move(message));
+  if (!added) return added;
   context_->scopes.taken(scope_);
   for (Listener* listener : *listeners_) listener->wake();
   return {};

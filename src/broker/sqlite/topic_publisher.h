@@ -1,4 +1,4 @@
-// Publisher to a topic of the embedded file: one row per message, durable with the turn's commit.
+// Publisher to a topic of the embedded file: durable with the turn's commit (unwritten.h until then).
 #pragma once
 
 #include <memory>
@@ -15,12 +15,11 @@ class TopicPublisher final : public Publisher {
   void publish(Message message, Done<void> done) override;
 
  private:
-  Result<void> store(const Message& message);
+  Result<void> store(Message message);
 
   ContextPtr context_;
   Scope& scope_;
   std::shared_ptr<Wakeups::Listeners> listeners_;
-  std::string attributes_;  // reused
 };
 
 }  // namespace dripgate::broker::sqlite

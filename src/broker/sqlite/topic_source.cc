@@ -91,6 +91,11 @@ Result<void> TopicSource::read_lapsed(std::vector<Row>& rows) {
   while (!blocked_ && rows.size() < kSourceReadBatch) {
     const auto sequence = leases_.take_ready();
     if (!sequence) return {};
+    const auto& unwritten = context_->unwritten.by_sequence();
+    if (const auto kept = unwritten.find(*sequence); kept != unwritten.end()) {
+      if (!claim(*sequence, kept->second.message, rows)) leases_.put_back_ready(*sequence);
+      continue;
+    }
     db::Statement& row = context_->database.statement(kReadOne).bind(*sequence);
     const Result<bool> there = row.step();
     if (!there) {
@@ -121,7 +126,7 @@ Result<void> TopicSource::read_on(std::vector<Row>& rows) {
     const Result<bool> there = row.step();
     if (!there) return std::unexpected(there.error());
     if (!*there) {
-      caught_up_ = count < limit;
+      if (count < limit) read_unwritten(rows, limit - count);
       return {};
     }
     const std::int64_t sequence = row.integer(0);
@@ -130,6 +135,17 @@ Result<void> TopicSource::read_on(std::vector<Row>& rows) {
   }
   row.reset();
   return {};
+}
+
+// Published in this turn: behind everything in the file.
+void TopicSource::read_unwritten(std::vector<Row>& rows, std::size_t limit) {
+  const auto& unwritten = context_->unwritten.by_sequence();
+  for (auto kept = unwritten.upper_bound(cursor_); limit > 0; ++kept, --limit) {
+    caught_up_ = kept == unwritten.end() || kept->first >= scope_.end();
+    if (caught_up_) return;
+    if (!leases_.contains(kept->first) && !claim(kept->first, kept->second.message, rows)) return;
+    cursor_ = kept->first;
+  }
 }
 
 // False: no room for it.
@@ -169,7 +185,9 @@ bool TopicSource::hand_out(std::vector<Row> rows) {
 void TopicSource::ack(std::uint64_t token, Done<void> done) {
   const auto sequence = static_cast<std::int64_t>(token);
   Result<void> deleted = context_->database.begin_write();
-  if (deleted) deleted = context_->database.statement(kDelete).bind(sequence).run();
+  if (deleted && !context_->unwritten.erase(sequence)) {
+    deleted = context_->database.statement(kDelete).bind(sequence).run();
+  }
   if (deleted) {
     leases_.settle(sequence);
     made_room();

@@ -48,6 +48,7 @@ class TopicSource final : public EventSource, public Listener, public db::Partic
   Result<void> read(std::vector<Row>& rows);
   Result<void> read_lapsed(std::vector<Row>& rows);
   Result<void> read_on(std::vector<Row>& rows);
+  void read_unwritten(std::vector<Row>& rows, std::size_t limit);
   bool claim(std::int64_t sequence, Message message, std::vector<Row>& rows);
   bool hand_out(std::vector<Row> rows);
   void unclaim(std::int64_t sequence);
