@@ -28,4 +28,8 @@ LintReport lint(const Loaded& loaded, const std::string& file) {
   return report;
 }
 
+Loaded load_for_lint(const std::string& file) {
+  return load(file, [](const std::string& name) { return "set-when-it-runs-" + name; });
+}
+
 }  // namespace dripgate::config

@@ -15,4 +15,8 @@ struct LintReport {
 
 [[nodiscard]] LintReport lint(const Loaded& loaded, const std::string& file);
 
+/// Loads a file for lint alone: every environment variable counts as set, each to another value, so that the
+/// answer does not depend on the machine. The secrets in it are no secrets.
+[[nodiscard]] Loaded load_for_lint(const std::string& file);
+
 }  // namespace dripgate::config

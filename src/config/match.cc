@@ -47,12 +47,12 @@ Uses count_uses(const std::vector<core::PolicyPtr>& policies) {
 }
 
 std::size_t expected_requests(const core::MatchTerm& term, const Uses& uses) {
-  constexpr std::size_t kPatternPenalty = 1'000;  // a prefix or placeholder is met by more values than one
+  constexpr std::size_t kOpenFactor = 4;  // a prefix or placeholder is met by more values than one
   std::size_t cost = 0;
   for (const std::string& pattern : term.patterns) {
     if (pattern == "*") return std::numeric_limits<std::size_t>::max();
     const bool open = pattern.find_first_of("*{") != std::string::npos;
-    cost += uses.at({term.name, pattern}) + (open ? kPatternPenalty : 0);
+    cost += uses.at({term.name, pattern}) * (open ? kOpenFactor : 1);
   }
   return cost;
 }

@@ -1,6 +1,8 @@
 // What right streams and servers mean, what is warned about, and which bytes are refused before they mean
 // anything.
+#include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include "config/lint.h"
@@ -182,6 +184,54 @@ TEST(Places, CountCharactersAndNotBytes) {
   ASSERT_EQ(loaded.problems.size(), 2u);
   EXPECT_THAT(to_string(loaded.problems[0]), HasSubstr("f.yaml:2:20: name stands in response headers"));
   EXPECT_THAT(to_string(loaded.problems[1]), HasSubstr("f.yaml:2:35: limit is 'x'"));
+}
+
+// The reference, docs/configuration.md.
+std::string reference() {
+  std::ifstream file(DRIPGATE_SOURCE_DIR "/docs/configuration.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Reference, HasAnExampleThatLoadsWithoutAProblem) {
+  const std::string text = reference();
+  const std::size_t start = text.find("```yaml\n") + 8;
+  const std::string folder = ::testing::TempDir() + "reference/";
+  std::filesystem::create_directories(folder + "secrets");
+  std::ofstream(folder + "secrets/ingest-token") << "0123456789abcdef\n";
+  std::ofstream(folder + "f.yaml") << text.substr(start, text.find("```", start) - start);
+  const auto loaded = load_for_lint(folder + "f.yaml");
+  EXPECT_TRUE(loaded.config);
+  EXPECT_THAT(texts(loaded), ::testing::IsEmpty());
+}
+
+TEST(Reference, NamesEveryAcceptedKey) {
+  const std::string text = reference();
+  const std::string unknown =
+      "x: 1\nserver: { x: 1, tls: { x: 1 }, tokens: [ { x: 1 } ] }\nstore: { x: 1 }\npolicies:\n"
+      "  - { x: 1, overrides: [ { x: 1 } ], idempotency: { x: 1 }, key: [ { x: 1 } ], limits: [ { x: 1 } ] "
+      "}\n"
+      "streams:\n  - { x: 1, source: { x: 1 }, deliver: { x: 1 } }\n";
+  std::size_t keys = 0;
+  for (const Problem& problem : parse(unknown, "f.yaml").problems) {
+    if (!problem.message.starts_with("unknown key")) continue;
+    std::istringstream words(problem.message.substr(problem.message.find("accepted: ") + 10));
+    for (std::string word; std::getline(words, word, ',');) {
+      word.erase(0, word.find_first_not_of(' '));
+      if (word.starts_with("refillPer")) word = word.substr(9);
+      EXPECT_THAT(text, HasSubstr(word)) << problem.message;
+      ++keys;
+    }
+  }
+  EXPECT_GT(keys, 80u);
+}
+
+TEST(Lint, DoesNotAskTheEnvironment) {
+  const std::string file = ::testing::TempDir() + "lint.yaml";
+  std::ofstream(file)
+      << policy("    limit: 1\n    window: 1s\n") +
+             "server: { tokens: [ { env: A, scopes: [check] }, { env: B, scopes: [admin] } ] }\n";
+  EXPECT_FALSE(load(file).config);
+  EXPECT_TRUE(load_for_lint(file).config);
 }
 
 TEST(Lint, EndsWithASummary) {
