@@ -73,7 +73,7 @@ void add_dlq(CLI::App& program, Run& run) {
   seq->excludes(every)->excludes(old);
   every->excludes(old);
   for (CLI::App* verb : {&replay, &purge}) {
-    verb->final_callback([options, verb] {
+    verb->parse_complete_callback([options, verb] {
       if (options->sequence || options->all || verb->count("--older-than") > 0) return;
       throw CLI::RequiredError(verb->get_name() == "purge" ? "SEQ, --all or --older-than" : "SEQ or --all");
     });

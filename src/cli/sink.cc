@@ -1,4 +1,5 @@
 // `dripgate sink`: receives deliveries and logs them, until SIGINT or SIGTERM.
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -10,7 +11,6 @@
 #include "cli/receiver.h"
 #include "cli/verbs.h"
 #include "http/server.h"
-#include "http/url.h"
 
 namespace dripgate::cli {
 namespace {
@@ -30,9 +30,22 @@ LogFile open_log(const std::string& path) {
   return LogFile(path == "-" ? stdout : std::fopen(path.c_str(), "a"));
 }
 
-Result<http::Url> listen_address(const std::string& listen) {
-  auto url = http::parse_url("http://" + listen + "/");
-  if (url) return url;
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;  // 0: any free one
+};
+
+Result<Address> listen_address(const std::string& listen) {
+  const std::size_t colon = listen.rfind(':');
+  if (colon != std::string::npos && colon > 0) {
+    Address address{.host = listen.substr(0, colon)};
+    if (address.host.starts_with('[') && address.host.ends_with(']')) {
+      address.host = address.host.substr(1, address.host.size() - 2);
+    }
+    const char* end = listen.data() + listen.size();
+    const auto [stop, error] = std::from_chars(listen.data() + colon + 1, end, address.port);
+    if (error == std::errc{} && stop == end) return address;
+  }
   return fail(ErrorCode::invalid_argument,
               "--listen is '" + listen + "'; accepted: HOST:PORT, as 127.0.0.1:9000");
 }
