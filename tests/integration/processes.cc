@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <nlohmann/json.hpp>
 #include <sys/socket.h>
@@ -38,6 +39,12 @@ std::string free_port() {
 }  // namespace
 
 Processes::Processes(StreamPlan plan) : plan_(std::move(plan)), port_(free_port()) {}
+
+Processes::~Processes() {
+  if (up_ != nullptr) up_->kill_hard();
+  const std::string log = up_log();
+  for (const char* mark : {"Sanitizer", "runtime error"}) EXPECT_EQ(log.find(mark), std::string::npos) << log;
+}
 
 void Processes::write_config(const StreamPlan& plan) {
   plan_ = plan;

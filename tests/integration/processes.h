@@ -32,6 +32,8 @@ struct StreamPlan {
 class Processes {
  public:
   explicit Processes(StreamPlan plan = {});
+  /// Ends both; a sanitizer's report in what they wrote fails the test.
+  ~Processes();
 
   /// Starts the sink, then up. False: not up in time; err() of up says why.
   bool start();
