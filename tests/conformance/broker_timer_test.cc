@@ -88,6 +88,17 @@ TEST_P(BrokerTimer, FiresEarlierEntriesThatCameLater) {
   EXPECT_EQ(fired_at_[2], Duration{10s + 200ms});
 }
 
+TEST_P(BrokerTimer, FiresEntriesThatComeAfterTheirTime) {
+  start();
+  schedule("a", kT0 + 10s);
+  world_->run_for(20s);
+  schedule("before", kT0 + 5s);
+  schedule("same", kT0 + 10s);
+  schedule("after", kT0 + 15s);
+  world_->run_ready();
+  EXPECT_EQ(ids(), (Ids{"a", "before", "same", "after"}));
+}
+
 TEST_P(BrokerTimer, FiresOverdueEntriesInOrderOfTheirTimes) {
   for (const int second : {5, 3, 9, 1, 7})
     schedule(std::to_string(second), kT0 + std::chrono::seconds(second));

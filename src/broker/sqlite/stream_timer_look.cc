@@ -106,7 +106,6 @@ Result<void> StreamTimer::read_due(std::vector<Row>& rows) {
       rows);
   if (!same) return std::unexpected(same.error());
   if (*same == limit) return {};
-  cursor_.sequence = kLastSequence;
   const std::size_t left = limit - *same;
   const Result<std::size_t> later = take_rows(
       context_->database.statement(kReadLaterDue).bind(scope_.number, cursor_.due, now, left), rows);
@@ -128,7 +127,7 @@ Result<std::size_t> StreamTimer::take_rows(db::Statement& row, std::vector<Row>&
 }
 
 Result<void> StreamTimer::find_next_due() {
-  cursor_.sequence = kLastSequence;
+  cursor_.sequence = kLastSequence;  // all of that due time are read
   db::Statement& row = context_->database.statement(kNextDue).bind(scope_.number, cursor_.due);
   const Result<bool> there = row.step();
   if (!there) return std::unexpected(there.error());

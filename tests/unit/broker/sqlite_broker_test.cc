@@ -68,6 +68,9 @@ TEST_F(SqliteBroker, BringsBackWhatAFailedTurnHadSettled) {
   executor_.run_for(1s);
   ASSERT_EQ(got.size(), 1u);
   ASSERT_EQ(fired.size(), 1u);
+  TimerStats stats;
+  timer->stats([&](Result<TimerStats> answer) { stats = answer.value(); });
+  ASSERT_EQ(stats.pending, 1u);
 
   source->ack(got[0].token, [](Result<void> done) { EXPECT_TRUE(done); });
   timer->settle(fired[0].token, [](Result<void> done) { EXPECT_TRUE(done); });
@@ -80,15 +83,20 @@ TEST_F(SqliteBroker, BringsBackWhatAFailedTurnHadSettled) {
   EXPECT_EQ(got[1].message.id, "a");
   ASSERT_EQ(fired.size(), 2u);
   EXPECT_EQ(fired[1].entry.id, "t");
-  TimerStats stats;
   timer->stats([&](Result<TimerStats> answer) { stats = answer.value(); });
   EXPECT_EQ(stats.pending, 1u);
 }
 
 TEST_F(SqliteBroker, NeverLetsAnOldTokenSettleANewMessage) {
   Side side(vfs_, executor_, clock_);
+  ASSERT_TRUE(publish(side, "payouts", message("first")));
+  ASSERT_TRUE(side.end_turn());
   std::vector<Delivery> got;
   auto source = listen(side, "payouts", got);
+  executor_.run_ready();
+  source->ack(got.at(0).token, [](Result<void> done) { ASSERT_TRUE(done); });
+  ASSERT_TRUE(side.end_turn());
+  got.clear();
   ASSERT_TRUE(publish(side, "payouts", message("void")));
   executor_.run_ready();
   ASSERT_EQ(got.size(), 1u);
