@@ -38,11 +38,11 @@ class ScopeSet {
 
 /// What a request says of its sender; views live as long as the call.
 struct Caller {
-  std::string_view authorization;       // the header's value; empty: none
-  std::string_view host;                // the Host header
-  std::string_view origin;              // the Origin header; browsers send it
-  bool loopback = false;                // the peer's address
-  std::string_view client_certificate;  // verified subject; empty: none
+  std::string_view authorization{};       // the header's value; empty: none
+  std::string_view host{};                // the Host header
+  std::string_view origin{};              // the Origin header; browsers send it
+  bool loopback = false;                  // the peer's address
+  std::string_view client_certificate{};  // verified subject; empty: none
 };
 
 struct AccessAnswer {
