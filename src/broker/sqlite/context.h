@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "broker/sqlite/scopes.h"
+#include "broker/sqlite/turn_budget.h"
 #include "broker/sqlite/unwritten.h"
 #include "broker/sqlite/wakeups.h"
 #include "sqlite/database.h"
@@ -16,13 +17,15 @@ struct Context {
         executor(on_executor),
         clock(by_clock),
         scopes(on_database),
-        unwritten(on_database) {}
+        unwritten(on_database),
+        budget(on_database) {}
 
   db::Database& database;
   Executor& executor;
   Clock& clock;
   Scopes scopes;
   Unwritten unwritten;
+  TurnBudget budget;
   Wakeups wakeups;
 };
 using ContextPtr = std::shared_ptr<Context>;

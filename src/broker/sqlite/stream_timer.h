@@ -53,7 +53,6 @@ class StreamTimer final : public Timer, public db::Participant {
 
   Result<void> store(const TimerEntry& entry);
   Result<TimerStats> count();
-  void wake();
   void post_look();
   void look();
   Result<void> read(std::vector<Row>& rows);
@@ -64,6 +63,7 @@ class StreamTimer final : public Timer, public db::Participant {
   bool hand_out(std::vector<Row> rows);
   void unclaim(std::int64_t sequence);
   void made_room();
+  bool claim(std::int64_t sequence, TimerEntry entry, std::vector<Row>& rows);
   void arm();
   [[nodiscard]] bool is_firing() const { return handler_ != nullptr && !paused_; }
   [[nodiscard]] bool has_room() const {
@@ -80,6 +80,7 @@ class StreamTimer final : public Timer, public db::Participant {
   std::optional<std::uint64_t> pending_;  // rows of the stream, while known
   bool paused_ = false;
   bool look_posted_ = false;
+  bool held_ = false;                      // the disk is full: no more in this turn
   std::optional<std::int64_t> armed_for_;  // the due time for which a look is posted ahead
   std::uint64_t arm_number_ = 0;
   std::string attributes_;  // reused

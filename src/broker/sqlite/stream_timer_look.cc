@@ -70,7 +70,7 @@ Result<void> StreamTimer::read(std::vector<Row>& rows) {
 }
 
 Result<void> StreamTimer::read_lapsed(std::vector<Row>& rows) {
-  while (leases_.claimed() < kDueBatch && rows.size() < kTimerReadBatch) {
+  while (!held_ && leases_.claimed() < kDueBatch && rows.size() < kTimerReadBatch) {
     const auto sequence = leases_.take_ready();
     if (!sequence) return {};
     db::Statement& row = context_->database.statement(kReadOne).bind(*sequence);
@@ -79,11 +79,10 @@ Result<void> StreamTimer::read_lapsed(std::vector<Row>& rows) {
       leases_.put_back_ready(*sequence);
       return std::unexpected(there.error());
     }
-    if (*there) {
-      leases_.claim(*sequence, 0);
-      rows.push_back(Row{*sequence, read_entry(row)});
-    } else {
+    if (!*there) {
       leases_.settle(*sequence);
+    } else if (!claim(*sequence, read_entry(row), rows)) {
+      leases_.put_back_ready(*sequence);
     }
     row.reset();
   }
@@ -105,25 +104,42 @@ Result<void> StreamTimer::read_due(std::vector<Row>& rows) {
       context_->database.statement(kReadSameDue).bind(scope_.number, cursor_.due, cursor_.sequence, limit),
       rows);
   if (!same) return std::unexpected(same.error());
-  if (*same == limit) return {};
+  if (held_ || *same == limit) return {};
   const std::size_t left = limit - *same;
   const Result<std::size_t> later = take_rows(
       context_->database.statement(kReadLaterDue).bind(scope_.number, cursor_.due, now, left), rows);
   if (!later) return std::unexpected(later.error());
-  return *later == left ? Result<void>{} : find_next_due();
+  return held_ || *later == left ? Result<void>{} : find_next_due();
+}
+
+// False: not in this turn.
+bool StreamTimer::claim(std::int64_t sequence, TimerEntry entry, std::vector<Row>& rows) {
+  if (!context_->budget.take(bytes_of(entry.message))) {
+    held_ = true;
+    context_->budget.wait(guard_.wrap([this] {
+      held_ = false;
+      post_look();
+    }));
+    return false;
+  }
+  leases_.claim(sequence, 0);
+  rows.push_back(Row{sequence, std::move(entry)});
+  return true;
 }
 
 // Claims what is not out already; answers how many rows there were.
 Result<std::size_t> StreamTimer::take_rows(db::Statement& row, std::vector<Row>& rows) {
-  for (std::size_t count = 0;; ++count) {
+  std::size_t count = 0;
+  for (;; ++count) {
     const Result<bool> there = row.step();
     if (!there) return std::unexpected(there.error());
     if (!*there) return count;
-    cursor_ = {row.integer(1), row.integer(0)};
-    if (leases_.contains(cursor_.sequence)) continue;
-    leases_.claim(cursor_.sequence, 0);
-    rows.push_back(Row{cursor_.sequence, read_entry(row)});
+    const Position at{row.integer(1), row.integer(0)};
+    if (!leases_.contains(at.sequence) && !claim(at.sequence, read_entry(row), rows)) break;
+    cursor_ = at;
   }
+  row.reset();
+  return count;
 }
 
 Result<void> StreamTimer::find_next_due() {

@@ -63,8 +63,17 @@ bool TopicSource::has_room(std::size_t bytes) const {
 }
 
 void TopicSource::made_room() {
-  blocked_ = false;
-  if (!caught_up_ || leases_.has_ready()) post_look();
+  blocked_ = held_;
+  if (!blocked_ && (!caught_up_ || leases_.has_ready())) post_look();
+}
+
+void TopicSource::hold() {
+  blocked_ = true;
+  if (std::exchange(held_, true)) return;
+  context_->budget.wait(guard_.wrap([this] {
+    held_ = false;
+    made_room();
+  }));
 }
 
 void TopicSource::look() {
@@ -152,6 +161,7 @@ void TopicSource::read_unwritten(std::vector<Row>& rows, std::size_t limit) {
 bool TopicSource::claim(std::int64_t sequence, Message message, std::vector<Row>& rows) {
   const std::size_t bytes = bytes_of(message);
   blocked_ = !has_room(bytes);
+  if (!blocked_ && !context_->budget.take(bytes)) hold();
   if (blocked_) return false;
   leases_.claim(sequence, bytes);
   rows.push_back(Row{sequence, std::move(message)});

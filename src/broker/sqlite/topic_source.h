@@ -53,6 +53,7 @@ class TopicSource final : public EventSource, public Listener, public db::Partic
   bool hand_out(std::vector<Row> rows);
   void unclaim(std::int64_t sequence);
   void made_room();
+  void hold();
   [[nodiscard]] bool has_room(std::size_t bytes) const;
   [[nodiscard]] bool is_pulling() const { return handler_ != nullptr && !paused_; }
 
@@ -67,6 +68,7 @@ class TopicSource final : public EventSource, public Listener, public db::Partic
   bool look_posted_ = false;
   bool caught_up_ = false;  // nothing behind the cursor until a wake
   bool blocked_ = false;    // no room until something is settled
+  bool held_ = false;       // the disk is full: no more in this turn
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   Guard guard_;
 };

@@ -28,8 +28,8 @@ class Unwritten final : public db::Participant {
 
   /// True: this topic has a message with this id, here or in the file.
   Result<bool> has(std::int64_t topic, const std::string& id);
-  /// Keeps it back, or writes it at once while the disk is nearly full (the error belongs to this message
-  /// alone). `message.published` is set.
+  /// Keeps it back, or writes it at once while the disk is full: then it can use the pages of what the next
+  /// call deletes, and the turn needs no more of them than one message. `message.published` is set.
   Result<void> add(std::int64_t topic, std::int64_t sequence, Message message);
   /// True: it was here and is gone, unwritten.
   bool erase(std::int64_t sequence);

@@ -1,59 +1,15 @@
-// What only the embedded broker does: turns that fail, kills at every step, two connections on one file, the
-// work of one event however long the backlog, damaged rows.
-#include <random>
+// What only the embedded broker does: turns that fail, two connections on one file, the work of one event
+// however long the backlog.
 #include <set>
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "broker/sqlite/broker.h"
 #include "broker/sqlite/rows.h"
-#include "support/crash_vfs.h"
-#include "support/virtual_time.h"
+#include "side.h"
 
 namespace dripgate::broker::sqlite {
 namespace {
-
-using dripgate::sqlite::Database;
-using dripgate::testing::CrashVfs;
-using dripgate::testing::kT0;
-using dripgate::testing::SimExecutor;
-using dripgate::testing::VirtualClock;
-
-Message message(std::string id, std::string body = "body") {
-  return {std::move(id), std::move(body), {{"name", "value"}}, {}};
-}
-
-/// One connection with its broker; several may share a CrashVfs.
-struct Side {
-  Side(CrashVfs& vfs, SimExecutor& executor, VirtualClock& clock)
-      : database(Database::open("a.db", {.vfs = vfs.name(), .ballast_bytes = 0, .busy_wait = Duration{0}})
-                     .value()),
-        broker(*database, executor, clock) {}
-  bool end_turn() { return database->end_turn().has_value(); }
-
-  std::unique_ptr<Database> database;
-  Broker broker;
-};
-
-class SqliteBroker : public ::testing::Test {
- protected:
-  bool publish(Side& side, const std::string& topic, Message what) {
-    bool done = false;
-    side.broker.publisher(topic)->publish(std::move(what),
-                                          [&](Result<void> result) { done = result.has_value(); });
-    return done;
-  }
-  std::unique_ptr<EventSource> listen(Side& side, const std::string& topic, std::vector<Delivery>& got) {
-    auto source = side.broker.source(topic);
-    source->start({}, [&got](Delivery delivery) { got.push_back(std::move(delivery)); });
-    return source;
-  }
-
-  CrashVfs vfs_;
-  VirtualClock clock_;
-  SimExecutor executor_{clock_};
-};
 
 TEST_F(SqliteBroker, BringsBackWhatAFailedTurnHadSettled) {
   Side side(vfs_, executor_, clock_);
@@ -231,157 +187,6 @@ TEST_F(SqliteBroker, HandsOutARowWithDamagedAttributes) {
   ASSERT_EQ(got.size(), 1u);
   EXPECT_EQ(got[0].message.body, "body");
   ASSERT_NE(find(got[0].message.attributes, kDamagedAttribute), nullptr);
-}
-
-/// A drip in small: every event of the source is published to `out` or scheduled; fired entries go to `out`;
-/// in the turn that acks or settles. Dead letters for every fifth.
-struct Drip {
-  explicit Drip(Side& side)
-      : out(side.broker.publisher("out")),
-        letters(side.broker.dead_letters("dlq")),
-        timer(side.broker.timer("s")),
-        source(side.broker.source("in")) {
-    source->start({}, [this](Delivery delivery) { take(std::move(delivery)); });
-    timer->start([this](FiredEntry entry) {
-      out->publish(entry.entry.message, [this, token = entry.token](Result<void> done) {
-        if (done) timer->settle(token, [](Result<void>) {});
-      });
-    });
-  }
-  void take(Delivery delivery) {
-    const int number = std::stoi(delivery.message.id);
-    Done<void> ack = [this, token = delivery.token](Result<void> done) {
-      if (done) source->ack(token, [](Result<void>) {});
-    };
-    if (number % 5 == 0) {
-      DeadLetter letter;
-      letter.event_id = delivery.message.id;
-      letter.message = std::move(delivery.message);
-      letters->add(std::move(letter), std::move(ack));
-    } else if (number % 2 == 0) {
-      timer->schedule({delivery.message.id, kT0 + std::chrono::seconds(number), delivery.message},
-                      std::move(ack));
-    } else {
-      out->publish(std::move(delivery.message), std::move(ack));
-    }
-  }
-  std::unique_ptr<Publisher> out;
-  std::unique_ptr<DeadLetters> letters;
-  std::unique_ptr<Timer> timer;
-  std::unique_ptr<EventSource> source;
-};
-
-constexpr int kDripEvents = 12;
-
-/// Publishes what the file has not confirmed yet and lets the drip run for a while. False: the turn failed.
-bool run_drip(Side& side, SimExecutor& executor, int& confirmed) {
-  Drip drip(side);
-  auto in = side.broker.publisher("in");
-  const auto turn = [&] {
-    for (int i = 0; i < 4; ++i) (void)executor.run_one();
-    return side.end_turn();
-  };
-  while (confirmed < kDripEvents) {
-    in->publish(message(std::to_string(confirmed)), [](Result<void>) {});
-    if (!turn()) return false;
-    ++confirmed;
-  }
-  const Duration end = executor.elapsed() + 30s;
-  while (!executor.idle() && executor.elapsed() < end) {
-    if (!turn()) return false;
-  }
-  return true;
-}
-
-/// Every event is in `out` or dead, and each once: the ids tell.
-void expect_all_arrived(Side& side, int step) {
-  std::multiset<int> arrived;
-  auto& out =
-      side.database->statement("SELECT id FROM messages JOIN scopes ON topic=number WHERE name='out'");
-  for (out.reset(); out.step().value();) arrived.insert(std::stoi(std::string(out.bytes(0))));
-  auto& dead = side.database->statement("SELECT event_id FROM dead_letters");
-  for (dead.reset(); dead.step().value();) arrived.insert(std::stoi(std::string(dead.bytes(0))));
-  std::multiset<int> expected;
-  for (int i = 0; i < kDripEvents; ++i) expected.insert(i);
-  ASSERT_EQ(arrived, expected) << "killed at step " << step;
-  auto& left = side.database->statement("SELECT (SELECT COUNT(*) FROM timers), COUNT(*) FROM messages");
-  ASSERT_TRUE(left.bind().step().value());
-  ASSERT_EQ(left.integer(0), 0) << "killed at step " << step;
-  left.reset();
-}
-
-void kill_drip_at_every_step(bool keep) {
-  int kills = 0;
-  for (int step = 1;; ++step) {
-    CrashVfs vfs;
-    VirtualClock clock;
-    SimExecutor executor{clock};
-    {
-      const Side created(vfs, executor, clock);
-    }
-    vfs.die_at_step(static_cast<std::uint64_t>(step));
-    int confirmed = 0;
-    bool died = false;
-    {
-      Side side(vfs, executor, clock);
-      died = !run_drip(side, executor, confirmed) || vfs.fault_fired();
-      executor.clear();
-      if (died && keep) vfs.kill_keeping_some(static_cast<std::uint64_t>(step));
-      if (died && !keep) vfs.kill();
-    }
-    if (!died) break;
-    ++kills;
-    Side side(vfs, executor, clock);
-    ASSERT_TRUE(run_drip(side, executor, confirmed));
-    executor.clear();
-    expect_all_arrived(side, step);
-    if (::testing::Test::HasFatalFailure()) return;
-  }
-  EXPECT_GT(kills, 50);
-}
-
-TEST_F(SqliteBroker, LosesAndDoublesNothingWhenKilledAtAnyStep) {
-  kill_drip_at_every_step(false);
-}
-TEST_F(SqliteBroker, LosesAndDoublesNothingWhenKilledWithTornWrites) {
-  kill_drip_at_every_step(true);
-}
-
-// Whatever bytes are in the file: errors or answers, never a crash. Run under the address sanitizer too.
-TEST_F(SqliteBroker, SurvivesRandomDamage) {
-  {
-    Side side(vfs_, executor_, clock_);
-    for (int i = 0; i < 60; ++i) {
-      ASSERT_TRUE(publish(side, "in", message(std::to_string(i), std::string(i * 7, 'x'))));
-      side.broker.timer("s")->schedule({std::to_string(i), kT0, message("t")}, [](Result<void>) {});
-    }
-    ASSERT_TRUE(side.end_turn());
-  }
-  const std::string whole = *vfs_.contents("a.db");
-  int used = 0;
-  for (unsigned seed = 0; seed < 800; ++seed) {
-    std::mt19937 random(seed);
-    std::string bytes = whole;
-    for (unsigned flips = 1 + random() % 6; flips > 0; --flips) {
-      bytes[random() % bytes.size()] ^= static_cast<char>(1u << random() % 8);
-    }
-    CrashVfs vfs;
-    vfs.put("a.db", bytes);
-    VirtualClock clock;
-    SimExecutor executor{clock};
-    auto database = Database::open("a.db", {.vfs = vfs.name(), .ballast_bytes = 0});
-    if (!database) continue;
-    ++used;
-    Broker broker(**database, executor, clock);
-    auto source = broker.source("in");
-    auto timer = broker.timer("s");
-    source->start({}, [&](Delivery delivery) { source->ack(delivery.token, [](Result<void>) {}); });
-    timer->start([&](FiredEntry entry) { timer->settle(entry.token, [](Result<void>) {}); });
-    for (int i = 0; i < 100 && executor.run_one(); ++i) (void)(*database)->end_turn();
-    timer->stats([](Result<TimerStats>) {});
-    broker.dead_letters("dlq")->list(0, 10, [](Result<DeadLetterPage>) {});
-  }
-  EXPECT_GT(used, 30);
 }
 
 }  // namespace
