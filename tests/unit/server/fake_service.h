@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "config/config.h"
@@ -187,6 +188,17 @@ struct Api {
 
 inline nlohmann::json json_of(const http::Response& response) {
   return nlohmann::json::parse(response.body, nullptr, false);
+}
+
+/// A problem document as RFC 9457 wants it, of that status.
+inline void expect_problem(const http::Response& response, int status, const std::string& detail_part = "") {
+  EXPECT_EQ(response.status, status) << response.body;
+  EXPECT_EQ(*http::find(response.headers, "Content-Type"), "application/problem+json");
+  const nlohmann::json body = json_of(response);
+  EXPECT_TRUE(body["type"].is_string() && body["title"].is_string() && body["detail"].is_string())
+      << response.body;
+  EXPECT_EQ(body["status"], status);
+  EXPECT_NE(body["detail"].get<std::string>().find(detail_part), std::string::npos) << response.body;
 }
 
 }  // namespace dripgate::server::testing
