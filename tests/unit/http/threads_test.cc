@@ -71,20 +71,20 @@ TEST(Threads, ASinkAnswersOnItsHomeAndEndsWhileDeliveriesAreOpen) {
   });
   ASSERT_TRUE(listening);
   const std::string url = "http://127.0.0.1:" + std::to_string((*listening)->port()) + "/";
-  int confirmed = 0;  // home's thread only
   for (int round = 0; round < 20; ++round) {
     auto sink = HttpSink::make({.url = url, .max_connections = 4}, sink_loop.loop, home, clock).value();
-    const auto deliver = [&](int count) {
-      for (int i = 0; i < count; ++i) {
+    const auto deliver_twenty = [&] {
+      auto confirmed = std::make_shared<int>(0);  // touched by home's thread only
+      for (int i = 0; i < 20; ++i) {
         sink->deliver(
             {.message = {.id = "m", .body = "x", .attributes = {}, .published = {}}},
-            [&](broker::SinkAnswer a) { confirmed += a.verdict == broker::SinkVerdict::confirmed; });
+            [confirmed](broker::SinkAnswer a) { *confirmed += a.verdict == broker::SinkVerdict::confirmed; });
       }
+      return confirmed;
     };
-    const int before = confirmed;
-    deliver(20);
-    ASSERT_TRUE(run_until(home, [&] { return confirmed == before + 20; }));
-    deliver(20);
+    const auto answered = deliver_twenty();
+    ASSERT_TRUE(run_until(home, [&] { return *answered == 20; }));
+    (void)deliver_twenty();
     home.run_for(1ms);
   }
   home.run_for(50ms);
