@@ -89,7 +89,9 @@ bool Loop::wait_for_work() {
     if (timers_.empty()) {
       wake_.wait(lock);
     } else {
-      wake_.wait_until(lock, timers_.front().due);
+      // A copy: wait_until looks at its argument again, and a post may move the timers meanwhile.
+      const MonoTime due = timers_.front().due;
+      wake_.wait_until(lock, due);
     }
   }
   return false;
