@@ -6,6 +6,7 @@
 #include "core/fixed_window.h"
 #include "core/sliding_log.h"
 #include "core/token_bucket.h"
+#include "core/token_bucket_math.h"
 #include "core/window_counter.h"
 
 namespace dripgate::core {
@@ -57,6 +58,13 @@ Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTim
       break;
   }
   return window_counter::evaluate(state, limit, cost, now);
+}
+
+PackedState evaluate_packed(PackedState state, const Limit& limit, Units cost, WallTime now,
+                            LimitOutcome& outcome) {
+  if (limit.algorithm == Algorithm::token_bucket)
+    return token_bucket::evaluate_packed(state, limit, cost, now, outcome);
+  return window_counter::evaluate_packed(state, limit, cost, now, outcome);
 }
 
 void commit(CounterState& state, const Limit& limit, Units cost, const Step& step) {

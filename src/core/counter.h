@@ -75,6 +75,14 @@ struct Step {
 
 /// Pure: looks at one limit. A cost of 0 asks for one unit and takes none.
 [[nodiscard]] Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTime now);
+/// The same for backends that keep states packed: of a bucket or a window that was written under `limit`
+/// itself. The result is what to write back where the outcome is an allow.
+struct PackedState {
+  WallTime time;
+  std::int64_t value = 0;
+};
+[[nodiscard]] PackedState evaluate_packed(PackedState state, const Limit& limit, Units cost, WallTime now,
+                                          LimitOutcome& outcome);
 /// Writes an allowed step. A cost of 0 writes nothing.
 void commit(CounterState& state, const Limit& limit, Units cost, const Step& step);
 

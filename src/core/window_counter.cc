@@ -26,21 +26,17 @@ bool same_windows(const CounterState& state, const Limit& limit) {
          state.written.calendar == (limit.zone != nullptr) && state.written.window == limit.window;
 }
 
-}  // namespace
-
-Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTime now) {
-  const bool same = same_windows(state, limit);
+/// `state.value` units used in the window that starts at `state.time`.
+PackedState decide(PackedState state, const Limit& limit, Units cost, WallTime now, LimitOutcome& outcome) {
   // A clock that stepped back over a window's edge stays in the later window: a second full one for the time
   // before it would admit twice the limit there.
-  const Window window = window_at(limit, same ? std::max(now, state.time) : now);
+  const Window window = window_at(limit, std::max(now, state.time));
   // Another zone has other starts: its usage does not carry.
-  const Units used = same && state.time == window.start ? state.value : 0;
+  const Units used = state.time == window.start ? state.value : 0;
   const Units asked = std::max<Units>(cost, 1);
   const Units room = std::max<Units>(0, limit.limit - used);
-  Step step;
-  step.time = window.start;
-  step.value = used;
-  LimitOutcome& outcome = step.outcome;
+  outcome.verdict = Verdict::allow;
+  outcome.retry_after.reset();
   outcome.remaining = room;
   outcome.reset_after = window.end - now;
   if (limit.limit > 0 && asked > limit.limit) {
@@ -50,9 +46,26 @@ Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTim
     if (limit.limit > 0) outcome.retry_after = outcome.reset_after;
   } else if (cost > 0) {
     outcome.remaining = room - cost;
-    step.value = used + cost;
+    return {window.start, used + cost};
   }
+  return {window.start, used};
+}
+
+}  // namespace
+
+Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTime now) {
+  PackedState before{kLongAgo, 0};
+  if (same_windows(state, limit)) before = {state.time, state.value};
+  Step step;
+  const PackedState after = decide(before, limit, cost, now, step.outcome);
+  step.time = after.time;
+  step.value = after.value;
   return step;
+}
+
+PackedState evaluate_packed(PackedState state, const Limit& limit, Units cost, WallTime now,
+                            LimitOutcome& outcome) {
+  return decide(state, limit, cost, now, outcome);
 }
 
 bool refund(CounterState& state, const Limit& limit, Units cost, WallTime consumed_at, WallTime now) {

@@ -2,6 +2,7 @@
 #include "store/memory/counter_slots.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace dripgate::store {
@@ -9,9 +10,9 @@ namespace {
 
 constexpr std::size_t kCapacityMin = 16;
 /// Of 100 slots at most this many in use: longer chains than that cost more than the memory is worth.
-constexpr std::size_t kLoadPercentMax = 80;
+constexpr std::size_t kLoadPercentMax = 70;
 /// A table grows by this; rather a rebuild more than half of it empty.
-constexpr std::size_t kGrowthPercent = 125;
+constexpr std::size_t kGrowthPercent = 115;
 /// A rebuild that frees at least this part of the keys does not grow the table.
 constexpr std::size_t kWorthwhilePercent = 15;
 
@@ -25,11 +26,15 @@ std::size_t capacity_for(std::size_t keys) {
 }  // namespace
 
 CounterSlots::CounterSlots(const InternedLimits& limits, std::size_t keys_max, unsigned skip_bits)
-    : limits_(limits),
-      keys_max_(std::max<std::size_t>(keys_max, 1)),
-      skip_bits_(skip_bits),
-      slots_(std::make_unique<Slot[]>(kCapacityMin)),
-      capacity_(kCapacityMin) {}
+    : skip_bits_(skip_bits),
+      slots_(new Slot[kCapacityMin]),
+      capacity_(kCapacityMin),
+      limits_(limits),
+      keys_max_(std::max<std::size_t>(keys_max, 1)) {}
+
+CounterSlots::~CounterSlots() {
+  delete[] array();
+}
 
 CounterSlots::Slot* CounterSlots::insert(Fingerprint key, WallTime now) {
   if (Slot* given = place(key, now)) return given;
@@ -39,9 +44,9 @@ CounterSlots::Slot* CounterSlots::insert(Fingerprint key, WallTime now) {
 /// In the key's chain: the first slot that has run out, else the empty one at its end if there is room.
 CounterSlots::Slot* CounterSlots::place(Fingerprint key, WallTime now) {
   for (std::size_t i = home(key);; i = after(i)) {
-    Slot& slot = slots_[i];
+    Slot& slot = array()[i];
     if (slot.fingerprint == 0) {
-      if (used_ >= std::min(keys_max_, keys_of(capacity_))) return nullptr;
+      if (used_ >= std::min(keys_max_, keys_of(capacity()))) return nullptr;
       ++used_;
     } else if (runs_out_at(slot) > now) {
       continue;
@@ -55,18 +60,18 @@ CounterSlots::Slot* CounterSlots::place(Fingerprint key, WallTime now) {
 }
 
 bool CounterSlots::reserve(std::size_t keys, WallTime now) {
-  if (used_ + keys <= std::min(keys_max_, keys_of(capacity_))) return true;
+  if (used_ + keys <= std::min(keys_max_, keys_of(capacity()))) return true;
   if (now < full_until_) return false;
   const std::size_t live = live_at(now);
   if (live + keys > keys_max_) {
-    if (live < used_) rebuild(capacity_, now);
+    if (live < used_) rebuild(capacity(), now);
     return used_ + keys <= keys_max_;
   }
   const std::size_t freed = used_ - live;
-  const bool enough = live + keys <= keys_of(capacity_) && freed * 100 >= used_ * kWorthwhilePercent;
-  const std::size_t grown = std::max(capacity_ * kGrowthPercent / 100, capacity_for(live + keys));
+  const bool enough = live + keys <= keys_of(capacity()) && freed * 100 >= used_ * kWorthwhilePercent;
+  const std::size_t grown = std::max(capacity() * kGrowthPercent / 100, capacity_for(live + keys));
   const std::size_t largest = std::max(capacity_for(keys_max_), kCapacityMin);
-  rebuild(enough ? capacity_ : std::max(std::min(grown, largest), capacity_), now);
+  rebuild(enough ? capacity() : std::max(std::min(grown, largest), capacity()), now);
   return true;
 }
 
@@ -74,9 +79,9 @@ bool CounterSlots::reserve(std::size_t keys, WallTime now) {
 std::size_t CounterSlots::live_at(WallTime now) {
   std::size_t live = 0;
   WallTime first = kNeverEnds;
-  for (std::size_t i = 0; i < capacity_; ++i) {
-    if (slots_[i].fingerprint == 0) continue;
-    const WallTime end = runs_out_at(slots_[i]);
+  for (std::size_t i = 0; i < capacity(); ++i) {
+    if (array()[i].fingerprint == 0) continue;
+    const WallTime end = runs_out_at(array()[i]);
     if (end <= now) continue;
     ++live;
     first = std::min(first, end);
@@ -85,9 +90,9 @@ std::size_t CounterSlots::live_at(WallTime now) {
   return live;
 }
 
-void CounterSlots::rebuild(std::size_t capacity, WallTime now) {
-  auto old = std::exchange(slots_, std::make_unique<Slot[]>(capacity));
-  const std::size_t old_capacity = std::exchange(capacity_, capacity);
+void CounterSlots::rebuild(std::size_t wanted, WallTime now) {
+  const std::unique_ptr<Slot[]> old(slots_.exchange(new Slot[wanted], std::memory_order_relaxed));
+  const std::size_t old_capacity = capacity_.exchange(wanted, std::memory_order_relaxed);
   used_ = 0;
   for (std::size_t i = 0; i < old_capacity; ++i) {
     if (old[i].fingerprint == 0) continue;
@@ -96,85 +101,85 @@ void CounterSlots::rebuild(std::size_t capacity, WallTime now) {
       continue;
     }
     std::size_t to = home(old[i].fingerprint);
-    while (slots_[to].fingerprint != 0) to = after(to);
-    slots_[to] = old[i];
+    while (array()[to].fingerprint != 0) to = after(to);
+    array()[to] = old[i];
     ++used_;
   }
 }
 
 void CounterSlots::load(const Slot& slot, core::CounterState& state) {
-  state.exists = slot.limit != InternedLimits::kNone;
+  state.exists = slot.limit() != InternedLimits::kNone;
   if (!state.exists) return;
-  state.written = core::written_under(limits_.at(slot.limit));
+  state.written = core::written_under(limits_.at(slot.limit()));
   state.time = from_us(slot.time);
   if (state.written.algorithm == core::Algorithm::sliding_log) {
-    state.log = std::move(logs_[slot.value]);
+    state.log = std::move(logs_[slot.value()]);
   } else {
-    state.value = static_cast<std::int64_t>(slot.value);
+    state.value = static_cast<std::int64_t>(slot.value());
   }
 }
 
 void CounterSlots::save(Slot& slot, core::CounterState& state, InternedLimits::Number limit) {
   const bool logs = state.written.algorithm == core::Algorithm::sliding_log;
   if (is_log(slot) && !logs) free_log(slot);
+  std::uint64_t value = static_cast<std::uint64_t>(state.value);
   if (logs) {
-    std::size_t index = slot.value;
-    if (!is_log(slot)) {
-      if (free_logs_.empty()) {
-        free_logs_.push_back(static_cast<std::uint32_t>(logs_.size()));
-        logs_.emplace_back();
-      }
-      index = free_logs_.back();
-      free_logs_.pop_back();
-    }
-    logs_[index] = std::move(state.log);
-    slot.value = index & kUnitsMax;
-  } else {
-    slot.value = static_cast<std::uint64_t>(state.value) & kUnitsMax;
+    value = is_log(slot) ? slot.value() : new_log();
+    logs_[value] = std::move(state.log);
   }
   slot.time = to_us(state.time);
-  slot.limit = limit;
+  slot.set(value, limit);
   if (full_until_ != kLongAgo) full_until_ = std::min(full_until_, runs_out_at(slot));
 }
 
+std::uint32_t CounterSlots::new_log() {
+  if (free_logs_.empty()) {
+    free_logs_.push_back(static_cast<std::uint32_t>(logs_.size()));
+    logs_.emplace_back();
+  }
+  const std::uint32_t index = free_logs_.back();
+  free_logs_.pop_back();
+  return index;
+}
+
 void CounterSlots::put_back(Slot& slot, core::CounterState& state) {
-  if (is_log(slot)) logs_[slot.value] = std::move(state.log);
+  if (is_log(slot)) logs_[slot.value()] = std::move(state.log);
 }
 
 void CounterSlots::clear(Slot& slot) {
   free_log(slot);
-  slot.limit = InternedLimits::kNone;
+  slot.word = 0;
   full_until_ = kLongAgo;
 }
 
 void CounterSlots::free_log(Slot& slot) {
   if (!is_log(slot)) return;
-  logs_[slot.value] = core::RunLog{};
-  free_logs_.push_back(static_cast<std::uint32_t>(slot.value));
+  logs_[slot.value()] = core::RunLog{};
+  free_logs_.push_back(static_cast<std::uint32_t>(slot.value()));
 }
 
 bool CounterSlots::is_log(const Slot& slot) const {
-  return slot.limit != InternedLimits::kNone &&
-         limits_.at(slot.limit).algorithm == core::Algorithm::sliding_log;
+  return slot.limit() != InternedLimits::kNone &&
+         limits_.at(slot.limit()).algorithm == core::Algorithm::sliding_log;
 }
 
 WallTime CounterSlots::runs_out_at(const Slot& slot) const {
-  if (slot.limit == InternedLimits::kNone) return kLongAgo;
-  const core::Limit& limit = limits_.at(slot.limit);
+  if (slot.limit() == InternedLimits::kNone) return kLongAgo;
+  const core::Limit& limit = limits_.at(slot.limit());
   core::CounterState state;
   state.exists = true;
   state.written = core::written_under(limit);
   state.time = from_us(slot.time);
-  state.value = static_cast<std::int64_t>(slot.value);
+  state.value = static_cast<std::int64_t>(slot.value());
   return core::forgettable_at(state, limit);
 }
 
 void CounterSlots::mark_limits(std::vector<bool>& used) const {
-  for (std::size_t i = 0; i < capacity_; ++i) used[slots_[i].limit] = true;
+  for (std::size_t i = 0; i < capacity(); ++i) used[array()[i].limit()] = true;
 }
 
 std::size_t CounterSlots::bytes() const {
-  return sizeof(*this) + capacity_ * sizeof(Slot) + logs_.capacity() * sizeof(core::RunLog) +
+  return sizeof(*this) + capacity() * sizeof(Slot) + logs_.capacity() * sizeof(core::RunLog) +
          free_logs_.capacity() * sizeof(std::uint32_t);
 }
 

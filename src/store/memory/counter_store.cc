@@ -26,15 +26,8 @@ class Fingerprinted {
   std::size_t count_ = 0;
 };
 
-Result<void> fits_a_slot(const Charges& charges) {
-  for (const Charge& charge : charges) {
-    if (std::max(charge.limit.limit, charge.limit.capacity) <= CounterSlots::kUnitsMax) continue;
-    return fail(ErrorCode::invalid_argument, "charge of key '" + charge.key +
-                                                 "': limit and capacity must not exceed " +
-                                                 std::to_string(CounterSlots::kUnitsMax));
-  }
-  return {};
-}
+static_assert(kCounterUnitsMax <= CounterSlots::kUnitsMax,
+              "a slot holds every number that a charge may carry");
 
 }  // namespace
 
@@ -63,17 +56,21 @@ void MemoryCounterStore::inspect(Charge charge, Done<CounterView> done) {
 
 Result<WallTime> MemoryCounterStore::admit(const Charges& charges) {
   if (auto valid = calls::check(charges); !valid) return std::unexpected(std::move(valid).error());
-  if (auto fits = fits_a_slot(charges); !fits) return std::unexpected(std::move(fits).error());
   return clock_.now();
 }
 
 Result<core::Decision> MemoryCounterStore::take(const Charges& charges) {
+  if (charges.size() != 1) {
+    const auto now = admit(charges);
+    if (!now) return std::unexpected(now.error());
+    return table_.consume(Fingerprinted(table_, charges).get(), *now);
+  }
+  const Charge& only = charges.front();
+  const Fingerprint key = table_.fingerprint(only.key);
+  table_.prefetch(key);  // comes from memory while the charge is checked and the clock read
   const auto now = admit(charges);
   if (!now) return std::unexpected(now.error());
-  if (charges.size() > 1) return table_.consume(Fingerprinted(table_, charges).get(), *now);
-  const Charge& only = charges.front();
-  const auto outcome = table_.consume_one(
-      {.key = table_.fingerprint(only.key), .limit = &only.limit, .cost = only.cost}, *now);
+  const auto outcome = table_.consume_one({.key = key, .limit = &only.limit, .cost = only.cost}, *now);
   if (!outcome) return std::unexpected(outcome.error());
   core::Decision decision;
   decision.verdict = outcome->verdict;

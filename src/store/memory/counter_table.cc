@@ -8,15 +8,19 @@
 #include <mutex>
 
 #include "base/limits.h"
+#include "core/token_bucket_math.h"
+#include "store/memory/spin_lock.h"
 
 namespace dripgate::store {
 namespace {
 
-constexpr std::size_t kShardsMax = 256;
+constexpr std::size_t kShardsMax = 64;
 /// Below this many keys per shard a shard more saves no waiting.
 constexpr std::size_t kKeysPerShardMin = 4096;
 /// A shard may hold its share and this many standard deviations, so that keys_max keys fit however they fall.
 constexpr double kShareDeviations = 6;
+/// How many lookups of a batch are under way at once: their cache misses overlap.
+constexpr std::size_t kPrefetchAhead = 10;
 /// A request is tried again this often after numbers of limits were swept.
 constexpr int kAttemptsMax = 2;
 
@@ -41,6 +45,10 @@ unsigned shard_bits(std::size_t keys_max) {
   return static_cast<unsigned>(std::bit_width(wanted) - 1);
 }
 
+bool takes(const core::LimitOutcome& outcome, const TableCharge& charge) {
+  return outcome.verdict == core::Verdict::allow && charge.cost > 0;
+}
+
 std::size_t share_of(std::size_t keys_max, std::size_t shards) {
   if (shards == 1) return keys_max;
   const double share = static_cast<double>(keys_max) / static_cast<double>(shards);
@@ -53,7 +61,7 @@ struct alignas(64) CounterTable::Shard {
   Shard(const InternedLimits& limits, std::size_t keys_max, unsigned skip_bits)
       : slots(limits, keys_max, skip_bits) {}
 
-  std::mutex mutex;
+  SpinLock mutex;
   InternedLimits::Number recent = InternedLimits::kNone;  // the limit interned last
   CounterSlots slots;
 };
@@ -108,38 +116,90 @@ std::size_t CounterTable::shard_number(Fingerprint key) const {
   return shard_bits_ == 0 ? 0 : key >> (64 - shard_bits_);
 }
 
+void CounterTable::prefetch(Fingerprint key) const {
+  shards_[shard_number(key)]->slots.prefetch(key);
+}
+
 Result<core::LimitOutcome> CounterTable::consume_one(const TableCharge& charge, WallTime now) {
+  core::LimitOutcome outcome;
+  Recognised recent;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    if (auto outcome = try_consume_one(charge, now)) return *std::move(outcome);
-    sweep_limits();
+    switch (try_consume_one(charge, now, outcome, recent)) {
+      case Tried::decided:
+        return outcome;
+      case Tried::no_room:
+        return full();
+      case Tried::no_number:
+        sweep_limits();
+    }
   }
   return too_many_limits();
 }
 
-std::optional<Result<core::LimitOutcome>> CounterTable::try_consume_one(const TableCharge& charge,
-                                                                        WallTime now) {
+std::size_t CounterTable::consume_each(std::span<const TableCharge> charges, WallTime now,
+                                       std::span<core::LimitOutcome> outcomes) {
+  for (std::size_t i = 0; i < charges.size() && i < kPrefetchAhead; ++i) prefetch(charges[i].key);
+  Recognised recent;
+  for (std::size_t i = 0; i < charges.size(); ++i) {
+    if (i + kPrefetchAhead < charges.size()) prefetch(charges[i + kPrefetchAhead].key);
+    if (try_consume_one(charges[i], now, outcomes[i], recent) == Tried::decided) continue;
+    const auto outcome = consume_one(charges[i], now);
+    if (!outcome) return i;
+    outcomes[i] = *outcome;
+  }
+  return charges.size();
+}
+
+/// Under a shard's lock, which keeps numbers from being swept.
+bool CounterTable::recognise(InternedLimits::Number number, const core::Limit& limit,
+                             Recognised& recent) const {
+  if (&limit == recent.limit && number == recent.number && recent.sweeps == sweeps_) return true;
+  if (!limits_.is(number, limit)) return false;
+  recent = {.limit = &limit, .number = number, .sweeps = sweeps_};
+  return true;
+}
+
+inline CounterTable::Tried CounterTable::try_consume_one(const TableCharge& charge, WallTime now,
+                                                         core::LimitOutcome& outcome, Recognised& recent) {
   Shard& shard = *shards_[shard_number(charge.key)];
   const std::lock_guard lock(shard.mutex);
-  CounterSlots::Slot* slot = shard.slots.find(charge.key);
+  CounterSlots::Slot* const slot = shard.slots.find(charge.key);
+  const core::Limit& limit = *charge.limit;
+  if (slot == nullptr || !recognise(slot->limit(), limit, recent) ||
+      limit.algorithm == core::Algorithm::sliding_log)
+    return try_consume_unpacked(shard, slot, charge, now, outcome);
+  const core::PackedState before{from_us(slot->time), static_cast<std::int64_t>(slot->value())};
+  const core::PackedState after =
+      limit.algorithm == core::Algorithm::token_bucket
+          ? core::token_bucket::evaluate_packed(before, limit, charge.cost, now, outcome)
+          : core::evaluate_packed(before, limit, charge.cost, now, outcome);
+  if (takes(outcome, charge)) CounterSlots::save(*slot, after, slot->limit());
+  return Tried::decided;
+}
+
+/// A new key, a changed limit, or a log.
+CounterTable::Tried CounterTable::try_consume_unpacked(Shard& shard, CounterSlots::Slot* slot,
+                                                       const TableCharge& charge, WallTime now,
+                                                       core::LimitOutcome& outcome) {
   core::CounterState state;
   if (slot != nullptr) shard.slots.load(*slot, state);
   const core::Step step = core::evaluate(state, *charge.limit, charge.cost, now);
-  const bool takes = step.outcome.verdict == core::Verdict::allow && charge.cost > 0;
-  if (!takes && !core::adopt(state, *charge.limit, now)) {
+  outcome = step.outcome;
+  if (!takes(outcome, charge) && !core::adopt(state, *charge.limit, now)) {
     if (slot != nullptr) shard.slots.put_back(*slot, state);
-    return step.outcome;
+    return Tried::decided;
   }
-  InternedLimits::Number number = slot != nullptr ? slot->limit : shard.recent;
+  InternedLimits::Number number = slot != nullptr ? slot->limit() : shard.recent;
   if (!limits_.is(number, *charge.limit)) number = shard.recent = limits_.intern(*charge.limit);
   if (number == InternedLimits::kNone) {
     if (slot != nullptr) shard.slots.put_back(*slot, state);
-    return std::nullopt;
+    return Tried::no_number;
   }
   if (slot == nullptr) slot = shard.slots.insert(charge.key, now);
-  if (slot == nullptr) return full();
-  if (takes) core::commit(state, *charge.limit, charge.cost, step);
+  if (slot == nullptr) return Tried::no_room;
+  if (takes(outcome, charge)) core::commit(state, *charge.limit, charge.cost, step);
   shard.slots.save(*slot, state, number);
-  return step.outcome;
+  return Tried::decided;
 }
 
 Result<core::Decision> CounterTable::consume(std::span<const TableCharge> charges, WallTime now) {
@@ -188,7 +248,7 @@ bool CounterTable::refund(std::span<const TableCharge> charges, WallTime consume
     core::CounterState state;
     shard.slots.load(*slot, state);
     if (core::refund(state, *charge.limit, charge.cost, consumed_at, now)) given = true;
-    if (state.exists) shard.slots.save(*slot, state, slot->limit);
+    if (state.exists) shard.slots.save(*slot, state, slot->limit());
   }
   return given;
 }
@@ -284,6 +344,7 @@ void CounterTable::sweep_limits() {
     shard->slots.mark_limits(used);
   }
   limits_.sweep(used);
+  ++sweeps_;
   for (const auto& shard : shards_) shard->mutex.unlock();
 }
 

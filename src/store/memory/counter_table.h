@@ -34,8 +34,16 @@ class CounterTable {
     return hash == 0 ? 1 : hash;
   }
 
+  /// Starts fetching a counter that is about to be asked for.
+  void prefetch(Fingerprint key) const;
+
   /// As `consume` of one charge, without a Decision around it. Error: full, and nothing was taken.
   [[nodiscard]] Result<core::LimitOutcome> consume_one(const TableCharge& charge, WallTime now);
+  /// Independent requests of one charge each, in order, each as consume_one: their lookups overlap, which
+  /// costs a fraction of asking one by one where the table is larger than the cache. Returns how many were
+  /// decided; the next one found the table full.
+  std::size_t consume_each(std::span<const TableCharge> charges, WallTime now,
+                           std::span<core::LimitOutcome> outcomes);
   /// At most kChargesPerRequestMax charges. Error: full, and nothing was taken.
   [[nodiscard]] Result<core::Decision> consume(std::span<const TableCharge> charges, WallTime now);
   [[nodiscard]] core::Decision peek(std::span<const TableCharge> charges, WallTime now);
@@ -55,9 +63,21 @@ class CounterTable {
   struct Loaded;
 
   [[nodiscard]] std::size_t shard_number(Fingerprint key) const;
-  /// Empty: there is no number left for a limit; nothing was taken.
-  [[nodiscard]] std::optional<Result<core::LimitOutcome>> try_consume_one(const TableCharge& charge,
-                                                                          WallTime now);
+  /// no_number: there is none left for a limit; sweep and try again. Only `decided` may have taken something.
+  enum class Tried : std::uint8_t { decided, no_room, no_number };
+  /// The limit seen last in a batch and its number: most of a batch is under one.
+  struct Recognised {
+    const core::Limit* limit = nullptr;
+    InternedLimits::Number number = InternedLimits::kNone;
+    std::uint64_t sweeps = 0;
+  };
+  [[nodiscard]] bool recognise(InternedLimits::Number number, const core::Limit& limit,
+                               Recognised& recent) const;
+  [[nodiscard]] Tried try_consume_one(const TableCharge& charge, WallTime now, core::LimitOutcome& outcome,
+                                      Recognised& recent);
+  [[nodiscard]] Tried try_consume_unpacked(Shard& shard, CounterSlots::Slot* slot, const TableCharge& charge,
+                                           WallTime now, core::LimitOutcome& outcome);
+  /// Empty: no_number.
   [[nodiscard]] std::optional<Result<core::Decision>> try_consume(std::span<const TableCharge> charges,
                                                                   WallTime now);
   void load(std::span<const TableCharge> charges, Loaded& loaded);
@@ -71,6 +91,7 @@ class CounterTable {
   const HashKey hash_key_;
   InternedLimits limits_;
   unsigned shard_bits_ = 0;
+  std::uint64_t sweeps_ = 0;  // changes with every shard locked
   std::vector<std::unique_ptr<Shard>> shards_;
 };
 
