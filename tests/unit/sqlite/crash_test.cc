@@ -4,18 +4,19 @@
 #include <functional>
 
 #include <gtest/gtest.h>
-#include <sys/mount.h>
 
 #include "rows.h"
 #include "sqlite/schema.h"
 #include "support/crash_vfs.h"
 #include "support/scratch_folder.h"
+#include "support/small_disk.h"
 
 namespace dripgate::sqlite {
 namespace {
 
 using dripgate::testing::CrashVfs;
 using dripgate::testing::ScratchFolder;
+using dripgate::testing::SmallDisk;
 using testing::erase;
 using testing::get;
 using testing::open;
@@ -206,32 +207,22 @@ TEST(FullDisk, IsAlsoABoundOfTheFile) {
 }
 
 TEST(FullDisk, OnARealFileSystem) {
-  const ScratchFolder folder;
-  const std::string mount_point = folder.path("disk");
-  std::filesystem::create_directory(mount_point);
-  if (::mount("tmpfs", mount_point.c_str(), "tmpfs", 0, "size=28m") != 0) {
-    GTEST_SKIP() << "mounting a small file system needs root";
-  }
-  const std::string filler = mount_point + "/filler";
+  const SmallDisk disk("28m");
+  if (!disk.is_there()) GTEST_SKIP() << "mounting a small file system needs root";
+  const std::string filler = disk.path("filler");
   std::ofstream(filler) << std::string(6 << 20, 'f');
-  const std::string path = mount_point + "/a.db";
+  const std::string path = disk.path("a.db");
   auto database = open(path, {.exclusive_owner = true});
   live_through_a_full_disk(*database, [&] { std::filesystem::remove(filler); });
-  database.reset();
-  ::umount(mount_point.c_str());
 }
 
 TEST(FullDisk, IsStillFullAfterARestartAndStillServes) {
-  const ScratchFolder folder;
-  const std::string mount_point = folder.path("disk");
-  std::filesystem::create_directory(mount_point);
-  if (::mount("tmpfs", mount_point.c_str(), "tmpfs", 0, "size=24m") != 0) {
-    GTEST_SKIP() << "mounting a small file system needs root";
-  }
-  const std::string path = mount_point + "/a.db";
+  const SmallDisk disk("24m");
+  if (!disk.is_there()) GTEST_SKIP() << "mounting a small file system needs root";
+  const std::string path = disk.path("a.db");
   auto database = open(path);
   for (int i = 0; put(*database, std::to_string(i), std::string(64 << 10, 'x')) && database->end_turn();) ++i;
-  std::ofstream filler(mount_point + "/filler");
+  std::ofstream filler(disk.path("filler"));
   for (int i = 0; i < 1024 && filler; ++i) filler << std::string(64 << 10, 'f') << std::flush;
   filler.close();
   database.reset();
@@ -243,8 +234,6 @@ TEST(FullDisk, IsStillFullAfterARestartAndStillServes) {
     ASSERT_TRUE(database->end_turn());
   }
   EXPECT_EQ(get(*database, "state"), "99");
-  database.reset();
-  ::umount(mount_point.c_str());
 }
 
 }  // namespace

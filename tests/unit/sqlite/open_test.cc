@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,12 +13,14 @@
 #include "sqlite/schema.h"
 #include "support/crash_vfs.h"
 #include "support/scratch_folder.h"
+#include "support/small_disk.h"
 
 namespace dripgate::sqlite {
 namespace {
 
 using dripgate::testing::CrashVfs;
 using dripgate::testing::ScratchFolder;
+using dripgate::testing::SmallDisk;
 using testing::get;
 using testing::open;
 using testing::open_error;
@@ -119,24 +120,19 @@ TEST(OpenDatabase, SaysWhenTheFolderIsMissingOrMayNotBeWritten) {
 }
 
 TEST(OpenDatabase, SaysWhenTheFileMayOnlyBeRead) {
-  const ScratchFolder folder;
-  const std::string mount_point = folder.path("disk");
-  std::filesystem::create_directory(mount_point);
-  if (::mount("tmpfs", mount_point.c_str(), "tmpfs", 0, "size=32m") != 0) {
-    GTEST_SKIP() << "mounting a file system needs root";
-  }
-  const std::string path = mount_point + "/a.db";
+  const SmallDisk disk("32m");
+  if (!disk.is_there()) GTEST_SKIP() << "mounting a file system needs root";
+  const std::string path = disk.path("a.db");
   {
     ASSERT_TRUE(put(*open(path), "a", "1"));
   }
-  ASSERT_EQ(::mount("tmpfs", mount_point.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, ""), 0);
+  ASSERT_TRUE(disk.make_read_only());
   const std::string before = read_file(path);
   const Error error = open_error(path);
   EXPECT_EQ(error.code, ErrorCode::io) << error.detail;
   EXPECT_NE(error.detail.find("writable"), std::string::npos) << error.detail;
-  EXPECT_EQ(open_error(mount_point + "/new.db").code, ErrorCode::io);
+  EXPECT_EQ(open_error(disk.path("new.db")).code, ErrorCode::io);
   EXPECT_TRUE(read_file(path) == before);
-  ::umount(mount_point.c_str());
 }
 
 TEST(OpenDatabase, KeepsItsFilesPrivate) {
