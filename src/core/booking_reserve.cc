@@ -23,8 +23,9 @@ class Reservation {
   [[nodiscard]] bool starts_over() const {
     if (record_->body_digest != input_.body_digest) return false;
     if (record_->state == EventState::given_back) return true;
-    return input_.after_generation && record_->generation <= *input_.after_generation &&
-           record_->state != EventState::booked;
+    // A firing inside the release lease took a new generation of the same release.
+    return input_.after_generation && record_->state != EventState::booked &&
+           record_->generation <= *input_.after_generation + record_->lease_waits;
   }
 
   [[nodiscard]] ReserveAnswer repeated() {

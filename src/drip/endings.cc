@@ -38,16 +38,8 @@ void Endings::schedule(const EventPtr& event, broker::TimerEntry entry, TicketKi
 
 void Endings::timer_refused(const EventPtr& event, TicketKind kind, const Error& error) {
   if (!refused_for_good(error)) return wiring_.gate.lapse(event);
-  if (kind == TicketKind::retry) return bury(event, reasons::kTimerRefused, error.detail);
-  auto call = [this, event](Done<void> done) {
-    wiring_.ports.store.release(event->key, event->id, event->generation, event->stream->booking,
-                                std::move(done));
-  };
-  auto given_back = guard_.wrap([this, event, detail = error.detail](Result<void> answer) {
-    if (!answer) return wiring_.gate.lapse(event);
-    bury(event, reasons::kTimerRefused, detail);
-  });
-  wiring_.calls.run<void>(PortName::store, event->stream, std::move(call), std::move(given_back));
+  event->give_back = kind == TicketKind::gate;
+  bury(event, reasons::kTimerRefused, error.detail);
 }
 
 void Endings::publish(const EventPtr& event, bool charged) {
@@ -116,9 +108,19 @@ void Endings::add_letter(const EventPtr& event, broker::DeadLetter letter) {
     tell(wiring_, event,
          reason == reasons::kIdConflict ? EventVerdict::Kind::conflict : EventVerdict::Kind::dead_letter,
          reason);
-    wiring_.gate.ack(event);
+    event->give_back ? give_back(event) : wiring_.gate.ack(event);
   });
   wiring_.calls.run<void>(PortName::dead_letters, event->stream, std::move(call), std::move(added));
+}
+
+void Endings::give_back(const EventPtr& event) {
+  auto call = [this, event](Done<void> done) {
+    wiring_.ports.store.release(event->key, event->id, event->generation, event->stream->booking,
+                                std::move(done));
+  };
+  auto released = guard_.wrap(
+      [this, event](Result<void> answer) { answer ? wiring_.gate.ack(event) : wiring_.gate.lapse(event); });
+  wiring_.calls.run<void>(PortName::store, event->stream, std::move(call), std::move(released));
 }
 
 }  // namespace dripgate::drip

@@ -33,6 +33,8 @@ class Endings {
  private:
   void schedule(const EventPtr& event, broker::TimerEntry entry, TicketKind kind);
   void timer_refused(const EventPtr& event, TicketKind kind, const Error& error);
+  /// BOOKED -> given back, then ack: the letter is durable.
+  void give_back(const EventPtr& event);
   void add_letter(const EventPtr& event, broker::DeadLetter letter);
 
   Wiring& wiring_;

@@ -37,9 +37,10 @@ struct Event {
   int hops = 0;                            // sinks it went through before this stream
 
   Carrier carrier;
-  bool told = false;     // its verdict went to the observer
-  bool settled = false;  // acked or lapsed: the chain has ended
-  int expiries = 0;      // releases in this chain whose window passed before the sink began to send
+  bool told = false;       // its verdict went to the observer
+  bool settled = false;    // acked or lapsed: the chain has ended
+  bool give_back = false;  // once buried, its booking's units go back
+  int expiries = 0;        // releases in this chain whose window passed before the sink began to send
 };
 using EventPtr = std::shared_ptr<Event>;
 

@@ -3,6 +3,7 @@
 // never.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -29,7 +30,16 @@ struct Trouble {
   Troubles now;  // all zero once they have ended
   bool letters_down = false;
   std::set<std::string> lost_events;  // whose timer entry was lost
-  std::set<std::string> refused_entries;
+  std::map<std::string, bool> accepted_entries;
+  std::function<void(const std::string&)> narrate;
+
+  void note(const std::string& line) const {
+    if (narrate) narrate(line);
+  }
+  /// A timer that refuses an entry for good refuses it each time.
+  bool accepts(const std::string& entry) {
+    return accepted_entries.emplace(entry, !dice.chance(now.timer_refused, 1000)).first->second;
+  }
   Guard guard;  // answers that are on their way end with the life
 };
 
@@ -170,8 +180,7 @@ class FaultyTimer final : public broker::Timer {
   FaultyTimer(broker::Timer& inner, Trouble& trouble) : inner_(inner), trouble_(trouble) {}
   void schedule(broker::TimerEntry entry, Done<void> done) override {
     Dice& dice = trouble_.dice;
-    if (trouble_.refused_entries.contains(entry.id) || dice.chance(trouble_.now.timer_refused, 1000)) {
-      trouble_.refused_entries.insert(entry.id);
+    if (!trouble_.accepts(entry.id)) {
       return done(fail(ErrorCode::invalid_argument, "sim: this entry is refused for good"));
     }
     if (dice.chance(trouble_.now.timer_lost, 1000)) {
@@ -180,6 +189,8 @@ class FaultyTimer final : public broker::Timer {
     }
     if (dice.chance(trouble_.now.timer_early, 1000)) entry.due -= dice.span(1us, 2s);
     if (dice.chance(trouble_.now.timer_late, 1000)) entry.due += dice.span(1us, 8s);
+    trouble_.note("timer entry " + entry.id.substr(entry.id.find('-')) + " of " +
+                  *broker::find(entry.message.attributes, "dripgate-id"));
     disturb<void>(trouble_, std::move(done),
                   [&](auto answered) { inner_.schedule(std::move(entry), std::move(answered)); });
   }

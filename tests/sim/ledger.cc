@@ -1,14 +1,15 @@
 #include "sim/ledger.h"
 
 #include <algorithm>
+#include <array>
 
-#include "core/fixed_window.h"
+#include "base/rfc3339.h"
 
 namespace dripgate::sim {
 namespace {
 
 std::string text(WallTime t) {
-  return std::to_string(to_us(t)) + " us";
+  return format_rfc3339(t);
 }
 
 }  // namespace
@@ -122,6 +123,11 @@ void RecordingStore::reserve(store::ReserveRequest request, Done<core::ReserveAn
 }
 
 void RecordingStore::seen(const store::ReserveRequest& request, const core::ReserveAnswer& answer) {
+  constexpr std::array kWords{"now", "at", "beyond", "impossible", "duplicate", "conflict"};
+  ledger_.note("reserve " + request.event_id +
+               (request.after_generation ? " after g" + std::to_string(*request.after_generation) : "") +
+               ": " + kWords[static_cast<std::size_t>(answer.outcome)] + " g" +
+               std::to_string(answer.generation) + " slot " + text(answer.slot) + " now " + text(answer.now));
   using Outcome = core::ReserveOutcome;
   if (answer.outcome == Outcome::now &&
       !ledger_.has(request.key, request.event_id, answer.generation, answer.slot)) {
@@ -145,6 +151,10 @@ void RecordingStore::gate(store::GateRequest request, Done<core::GateAnswer> don
 }
 
 void RecordingStore::seen(const store::GateRequest& request, const core::GateAnswer& answer) {
+  constexpr std::array kWords{"go", "rebook", "beyond", "impossible", "duplicate"};
+  ledger_.note("gate " + request.ticket.event_id + " g" + std::to_string(request.ticket.generation) + ": " +
+               kWords[static_cast<std::size_t>(answer.outcome)] + " g" + std::to_string(answer.generation) +
+               " slot " + text(answer.slot) + " now " + text(answer.now));
   const store::Ticket& ticket = request.ticket;
   if (answer.outcome == core::GateOutcome::go) {
     ledger_.charge(ticket.key, {.at = answer.slot,

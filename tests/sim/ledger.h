@@ -3,6 +3,7 @@
 // RecordingStore sits directly on the store under test, below every fault.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,6 +28,12 @@ class Ledger {
   void fault(std::string what) {
     if (faults_.size() < 5) faults_.push_back(std::move(what));
   }
+
+  /// A line of the story that `--seed=N` tells.
+  void note(const std::string& line) const {
+    if (narrate) narrate(line);
+  }
+  std::function<void(const std::string&)> narrate;
 
   void charge(const std::string& key, Charge charge);
   void freeze(const std::string& key, WallTime until);
@@ -62,6 +69,7 @@ class RecordingStore final : public store::BookingStore {
   void reserve(store::ReserveRequest request, Done<core::ReserveAnswer> done) override;
   void gate(store::GateRequest request, Done<core::GateAnswer> done) override;
   void done(std::string key, std::string event_id, std::uint32_t generation, Done<void> answered) override {
+    ledger_.note("done " + event_id + " g" + std::to_string(generation));
     inner_.done(std::move(key), std::move(event_id), generation, std::move(answered));
   }
   void release(std::string key, std::string event_id, std::uint32_t generation, core::BookingPolicyPtr policy,
@@ -69,6 +77,7 @@ class RecordingStore final : public store::BookingStore {
     inner_.release(std::move(key), std::move(event_id), generation, std::move(policy), std::move(done));
   }
   void freeze(std::string key, WallTime until, Done<void> done) override {
+    ledger_.note("freeze " + key);
     ledger_.freeze(key, until);
     inner_.freeze(std::move(key), until, std::move(done));
   }

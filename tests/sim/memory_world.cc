@@ -31,7 +31,7 @@ class MemoryWorld final : public World {
     producer_->publish(std::move(message), [](Result<void>) {});
     return {};
   }
-  Result<bool> after_task(Dice&) override { return true; }
+  Result<bool> after_task(Dice&, bool) override { return true; }
   Result<bool> make_durable() override { return true; }
   std::size_t waiting() override {
     return broker_.topic(kSourceTopic).messages.size() + broker_.topic("s-overflow").messages.size() +

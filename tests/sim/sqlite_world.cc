@@ -58,11 +58,11 @@ class SqliteWorld final : public World {
     producer_->publish(std::move(message), [&](Result<void> answer) { published = std::move(answer); });
     return published ? database_->end_turn() : published;
   }
-  Result<bool> after_task(Dice& dice) override {
+  Result<bool> after_task(Dice& dice, bool may_die) override {
     // A turn is one task or a few; with nothing else to do now it ends.
     const bool more = !executor_.idle() && executor_.next_due() <= executor_.elapsed();
     if (more && dice.chance(2, 3)) return false;
-    if (dice.chance(1, 400)) vfs_.die_at_step(static_cast<std::uint64_t>(dice.between(1, 6)));
+    if (may_die && dice.chance(1, 200)) vfs_.die_at_step(static_cast<std::uint64_t>(dice.between(1, 6)));
     return make_durable();
   }
   Result<bool> make_durable() override {

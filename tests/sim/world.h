@@ -41,7 +41,7 @@ class World {
   /// Durable when it returns.
   virtual Result<void> produce(broker::Message message) = 0;
   /// Between two tasks: the end of a turn, maybe. True: everything so far is durable. An Error is a crash.
-  virtual Result<bool> after_task(Dice& dice) = 0;
+  virtual Result<bool> after_task(Dice& dice, bool may_die) = 0;
   virtual Result<bool> make_durable() = 0;
   /// Messages and timer entries that are still there.
   virtual std::size_t waiting() = 0;
