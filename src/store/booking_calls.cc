@@ -5,15 +5,14 @@
 namespace dripgate::store::calls {
 namespace {
 
-/// Expiries are rounded up to this: a punctual event keeps its expiry from booking to done, so that an index
-/// on it is written once.
-constexpr Duration kExpiryGrain = 10min;
+/// An event is remembered this much longer than it must be, so that its expiry stays the same from booking to
+/// done: an index on it is written once, in ascending order.
+constexpr Duration kExpirySlack = 10min;
 /// A freeze of a key without bookings is remembered this much beyond its end.
 constexpr Duration kFreezeKept = 24h;
 
-WallTime round_up(WallTime t) {
-  const std::int64_t grains = (to_us(t) + kExpiryGrain.count() - 1) / kExpiryGrain.count();
-  return from_us(grains * kExpiryGrain.count());
+WallTime keep_until(WallTime known, WallTime required) {
+  return known >= required ? known : required + kExpirySlack;
 }
 
 void revive(KeyRow& key, WallTime now) {
@@ -40,7 +39,8 @@ Result<Answer> call(KeyRow& key, EventRow& event, const core::BookingPolicy& pol
   Result<Answer> answer = core_call(key.state, event.record, policy, input, now);
   if (!answer) return answer;
   changes.event = event.record.has_value() && event.record != before;
-  if (changes.event) event.expires = round_up(core::record_expiry(*event.record, policy, answer->now));
+  if (changes.event)
+    event.expires = keep_until(event.expires, core::record_expiry(*event.record, policy, answer->now));
   // Even a refusal moves the plan of a known key with the clock and the limits in force. A key that nothing
   // came of stays unknown.
   changes.key = changes.event || key.expires != kLongAgo;
