@@ -94,7 +94,9 @@ Decision peek(std::span<const CheckItem> items, WallTime now) {
 }
 
 bool refund(CounterState& state, const Limit& limit, Units cost, WallTime consumed_at, WallTime now) {
-  if (!state.exists || cost <= 0 || state.written.algorithm != limit.algorithm) return false;
+  if (!state.exists || cost <= 0 || state.written.algorithm != limit.algorithm ||
+      now >= refundable_until(limit, cost, consumed_at))
+    return false;
   switch (limit.algorithm) {
     case Algorithm::token_bucket:
       return token_bucket::refund(state, limit, cost, consumed_at, now);

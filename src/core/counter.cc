@@ -80,10 +80,16 @@ void commit(CounterState& state, const Limit& limit, Units cost, const Step& ste
 }
 
 bool adopt(CounterState& state, const Limit& limit, WallTime now) {
-  if (!state.exists || state.written.algorithm != limit.algorithm ||
-      limit.algorithm != Algorithm::token_bucket)
-    return false;  // windows and logs hold plain units: they mean the same under every number
-  return token_bucket::adopt(state, limit, now);
+  if (!state.exists || state.written.algorithm != limit.algorithm) return false;
+  switch (limit.algorithm) {
+    case Algorithm::token_bucket:
+      return token_bucket::adopt(state, limit, now);
+    case Algorithm::sliding_log:
+      return sliding_log::adopt(state, limit, now);
+    case Algorithm::fixed_window:
+      break;
+  }
+  return false;  // units of a window mean the same under every number, and those of other windows nothing
 }
 
 WallTime forgettable_at(const CounterState& state, const Limit& limit) {

@@ -63,6 +63,14 @@ Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTim
   return step;
 }
 
+/// A refusal under a longer window promised a wait that the log must live to see.
+bool adopt(CounterState& state, const Limit& limit, WallTime now) {
+  const WrittenUnder numbers = written_under(limit);
+  if (state.written == numbers || forgettable_at(state) <= now) return false;
+  state.written = numbers;
+  return true;
+}
+
 bool refund(CounterState& state, Units cost, WallTime consumed_at, WallTime now) {
   if (consumed_at <= std::max(now, state.time) - state.written.window) return false;
   return state.log.take_out(consumed_at, cost) > 0;

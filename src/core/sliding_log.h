@@ -7,6 +7,7 @@
 namespace dripgate::core::sliding_log {
 
 [[nodiscard]] Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTime now);
+bool adopt(CounterState& state, const Limit& limit, WallTime now);
 bool refund(CounterState& state, Units cost, WallTime consumed_at, WallTime now);
 [[nodiscard]] WallTime forgettable_at(const CounterState& state);
 
