@@ -50,7 +50,8 @@ void list(VisitPtr visit) {
       answering<broker::DeadLetterPage>(visit, [limit = *limit](Visit& v,
                                                                 const broker::DeadLetterPage& page) {
         Json letters = Json::array();
-        for (const broker::DeadLetter& letter : page.letters) letters.push_back(render_letter(letter));
+        for (const broker::DeadLetter& letter : page.letters)
+          letters.push_back(render_letter(v.stream(), letter));
         const bool more = page.letters.size() >= limit;
         v.answer(json_response(200, {{"deadLetters", letters},
                                      {"total", page.total},
@@ -65,7 +66,8 @@ void show(VisitPtr visit) {
       visit->stream(), *sequence,
       answering<std::optional<broker::DeadLetter>>(
           visit, [](Visit& v, const std::optional<broker::DeadLetter>& letter) {
-            v.answer(letter ? json_response(200, render_whole_letter(*letter)) : no_such_letter(v));
+            v.answer(letter ? json_response(200, render_whole_letter(v.stream(), *letter))
+                            : no_such_letter(v));
           }));
 }
 

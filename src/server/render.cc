@@ -19,6 +19,12 @@ Json time_or_null(const std::optional<WallTime>& time) {
   return time ? Json(format_rfc3339(*time)) : Json(nullptr);
 }
 
+Json key_or_null(const std::string& stream, std::string_view key) {
+  if (key.starts_with(stream) && key.substr(stream.size()).starts_with(':'))
+    key.remove_prefix(stream.size() + 1);
+  return key.empty() ? Json(nullptr) : Json(key);
+}
+
 std::string base64(const std::string& bytes) {
   std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
   const int n =
@@ -108,12 +114,12 @@ http::Response problem_of(const Error& error) {
   return http::problem(status, kind_of(error.code), error.detail, retry_after);
 }
 
-Json render_accepted(const IngestAnswer& answer) {
+Json render_accepted(const std::string& stream, const IngestAnswer& answer) {
   const bool decided = !answer.accepted_only;
   Json out{{"id", answer.id},
            {"verdict", verdict_word(answer)},
            {"slot", decided ? time_or_null(answer.verdict.slot) : Json(nullptr)},
-           {"key", decided && !answer.verdict.key.empty() ? Json(answer.verdict.key) : Json(nullptr)}};
+           {"key", decided ? key_or_null(stream, answer.verdict.key) : Json(nullptr)}};
   if (decided && answer.verdict.kind == drip::EventVerdict::Kind::dead_letter)
     out["reason"] = answer.verdict.reason;
   if (decided && answer.verdict.kind == drip::EventVerdict::Kind::duplicate) out["duplicate"] = true;
@@ -155,10 +161,10 @@ Json render_key(const std::string& stream, const std::string& key, const KeyStat
   return out;
 }
 
-Json render_letter(const broker::DeadLetter& letter) {
+Json render_letter(const std::string& stream, const broker::DeadLetter& letter) {
   return {{"seq", letter.sequence},
           {"id", letter.event_id},
-          {"key", letter.key.empty() ? Json(nullptr) : Json(letter.key)},
+          {"key", key_or_null(stream, letter.key)},
           {"reason", letter.reason},
           {"detail", letter.detail},
           {"firstReceived", format_rfc3339(letter.first_received)},
@@ -167,8 +173,8 @@ Json render_letter(const broker::DeadLetter& letter) {
           {"bytes", letter.message.body.size()}};
 }
 
-Json render_whole_letter(const broker::DeadLetter& letter) {
-  Json out = render_letter(letter);
+Json render_whole_letter(const std::string& stream, const broker::DeadLetter& letter) {
+  Json out = render_letter(stream, letter);
   out["attributes"] = Json::object();
   for (const auto& [name, value] : letter.message.attributes) out["attributes"][name] = value;
   out["body"] = is_utf8(letter.message.body) ? Json(letter.message.body) : Json(nullptr);
