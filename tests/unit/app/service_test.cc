@@ -219,6 +219,20 @@ TEST_F(ServiceTest, DeliversAgainWithTheSameIdWhenTheTurnOfTheAnswerFails) {
   EXPECT_EQ(world.delivered(), (std::vector<std::string>{"a", "a"}));
 }
 
+TEST_F(ServiceTest, StaysPausedWhenThePipelinesAreBuiltAgain) {
+  Answer<void> paused;
+  world.service.pause("payouts", paused.done());
+  ASSERT_TRUE(paused.get());
+  break_commits(world, 1);
+  EXPECT_FALSE(world.ingest({{.id = "", .body = payout("a"), .attributes = {}}}));
+  ASSERT_TRUE(world.eventually([&] {
+    const auto answers = world.ingest({{.id = "", .body = payout("a"), .attributes = {}}});
+    return answers && answers->front().accepted_only;
+  }));
+  EXPECT_TRUE(status().paused);
+  EXPECT_TRUE(world.delivered().empty());
+}
+
 TEST_F(ServiceTest, StaysDownWhileEveryCommitFailsAndSaysSo) {
   break_commits(world, 1'000'000);
   (void)world.ingest({{.id = "", .body = payout("a"), .attributes = {}}});
