@@ -67,6 +67,7 @@ struct Connection {
 enum class Disturbance {
   none,         // one connection, a commit per call
   long_turns,   // one connection, a commit every few calls
+  unfiled,      // one connection to a database without a file, a commit every few calls
   alternating,  // two connections on one file take turns
   reopened,     // killed and opened again after every call
 };
@@ -80,7 +81,8 @@ class SqliteStores : public StoreUnderTest {
   void settle() override {
     Connection& used = active();
     ++calls_;
-    if (disturbance_ == Disturbance::long_turns && calls_ % kCallsPerTurn != 0) return;
+    const bool long_turns = disturbance_ == Disturbance::long_turns || disturbance_ == Disturbance::unfiled;
+    if (long_turns && calls_ % kCallsPerTurn != 0) return;
     const auto ended = used.database->end_turn();
     EXPECT_TRUE(ended) << ended.error().detail;
     if (disturbance_ == Disturbance::reopened) open();
@@ -131,7 +133,7 @@ std::vector<Backend> all_backends() {
 }
 
 std::vector<Backend> quick_backends() {
-  return {memory_backend(), sqlite_backend("SqliteLongTurns", Disturbance::long_turns),
+  return {memory_backend(), sqlite_backend("SqliteUnfiled", Disturbance::unfiled),
           sqlite_backend("SqliteTwoConnections", Disturbance::alternating)};
 }
 

@@ -6,31 +6,10 @@
 #include <string>
 
 #include "conformance/backends.h"
+#include "conformance/limits.h"
 #include "support/virtual_time.h"
 
 namespace dripgate::testing {
-
-inline core::Limit per(core::Units limit, Duration window) {
-  return {.algorithm = core::Algorithm::fixed_window,
-          .limit = limit,
-          .window = window,
-          .capacity = limit,
-          .zone = {}};
-}
-inline core::Limit log_of(core::Units limit, Duration window) {
-  return {.algorithm = core::Algorithm::sliding_log,
-          .limit = limit,
-          .window = window,
-          .capacity = limit,
-          .zone = {}};
-}
-inline core::Limit bucket(core::Units limit, Duration window, core::Units capacity) {
-  return {.algorithm = core::Algorithm::token_bucket,
-          .limit = limit,
-          .window = window,
-          .capacity = capacity,
-          .zone = {}};
-}
 
 class BookingConformance : public ::testing::TestWithParam<Backend> {
  protected:

@@ -65,11 +65,14 @@ Result<core::Decision> SqliteCounterStore::take(const Charges& charges) {
   if (!now) return std::unexpected(now.error());
   const auto slots = open(charges, *now);
   if (!slots) return std::unexpected(slots.error());
+  std::vector<core::WrittenUnder> before;
+  before.reserve(charges.size());
+  for (const Rows::Slot* slot : *slots) before.push_back(slot->second.row.state.written);
   core::Decision decision = core::consume(items(charges, *slots), *now);
-  if (decision.verdict != core::Verdict::allow) return decision;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (charges[i].cost == 0) continue;
     CounterRow& row = (*slots)[i]->second.row;
+    const bool taken = decision.verdict == core::Verdict::allow && charges[i].cost > 0;
+    if (!taken && row.state.written == before[i]) continue;
     row.expires = calls::counter_expiry(row.state, charges[i].limit, *now);
     rows_.mark(*(*slots)[i]);
   }

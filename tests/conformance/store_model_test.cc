@@ -1,0 +1,69 @@
+// Property-based tests of the stores: random histories against a plain model. The one file with rapidcheck.
+#include <rapidcheck.h>
+
+#include "conformance/counter_history.h"
+
+namespace rc {
+
+template <>
+struct Arbitrary<dripgate::testing::HistoryStep> {
+  static Gen<dripgate::testing::HistoryStep> arbitrary() {
+    using Step = dripgate::testing::HistoryStep;
+    using History = dripgate::testing::CounterHistory;
+    return gen::build<Step>(gen::set(&Step::kind, gen::inRange(0, History::kKinds)),
+                            gen::set(&Step::key, gen::inRange(0, History::kKeys)),
+                            gen::set(&Step::a, gen::inRange(0, History::kNumbers)),
+                            gen::set(&Step::b, gen::inRange(0, History::kNumbers)));
+  }
+};
+
+}  // namespace rc
+
+namespace dripgate::testing {
+
+std::ostream& operator<<(std::ostream& out, const HistoryStep& step) {
+  return out << "{" << step.kind << "," << step.key << "," << step.a << "," << step.b << "}";
+}
+
+namespace {
+
+constexpr int kRounds = 10;        // of rapidcheck's 100 histories each
+constexpr int kHistorySize = 150;  // steps of the longest
+constexpr int kReachedMin = 30;
+
+class CounterModelTest : public ::testing::TestWithParam<Backend> {};
+
+INSTANTIATE_TEST_SUITE_P(Backends, CounterModelTest, ::testing::ValuesIn(quick_backends()), backend_name);
+
+TEST_P(CounterModelTest, AnyHistoryGivesTheAnswersOfThePlainModel) {
+  Reached reached;
+  HistoryWorld world(GetParam());
+  for (int round = 0; round < kRounds; ++round) {
+    const bool holds = rc::check("the store answers as the model", [&] {
+      const auto steps = *rc::gen::resize(kHistorySize, rc::gen::arbitrary<std::vector<HistoryStep>>());
+      CounterHistory history(world, reached);
+      const std::string wrong = history.run(steps);
+      if (!wrong.empty()) RC_FAIL(wrong);
+    });
+    ASSERT_TRUE(holds);
+  }
+  EXPECT_GT(reached.allowed, kReachedMin);
+  EXPECT_GT(reached.denied, kReachedMin);
+  EXPECT_GT(reached.impossible, kReachedMin);
+  EXPECT_GT(reached.partly_denied, kReachedMin);
+  EXPECT_GT(reached.window_edges, kReachedMin);
+  EXPECT_GT(reached.costs_above_one, kReachedMin);
+  EXPECT_GT(reached.limit_changes, kReachedMin);
+  EXPECT_GT(reached.equal_timestamps, kReachedMin);
+  EXPECT_GT(reached.expired, kReachedMin);
+  EXPECT_GT(reached.refunds_given, kReachedMin);
+  EXPECT_GT(reached.refunds_refused, kReachedMin);
+  EXPECT_GT(reached.refunds_repeated, kReachedMin);
+  EXPECT_GT(reached.steps_bridged, kReachedMin);
+  EXPECT_GT(reached.steps_failed, kReachedMin);
+  EXPECT_GT(reached.promises_kept, kReachedMin);
+  EXPECT_GT(reached.promises_one_short, kReachedMin);
+}
+
+}  // namespace
+}  // namespace dripgate::testing
