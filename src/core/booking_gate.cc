@@ -21,8 +21,9 @@ class Firing {
       case EventState::released:
         return released_before();
       case EventState::dead_letter:  // whoever was told first may have died before writing it down
-        return book_.impossible(record_.cost) ? impossible()
-                                              : answer(GateOutcome::beyond_horizon, record_.slot);
+        return record_.slot - record_.first_received > book_.policy().max_delay
+                   ? answer(GateOutcome::beyond_horizon, record_.slot)
+                   : impossible();
       default:
         return answer(GateOutcome::duplicate, record_.slot);
     }

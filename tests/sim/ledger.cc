@@ -89,13 +89,14 @@ void Ledger::roll_back() {
   }
 }
 
-bool Ledger::backs(const std::string& key, const std::string& event_id, WallTime released_ms) const {
+std::size_t Ledger::releases(const std::string& key, const std::string& event_id,
+                             WallTime released_ms) const {
   const auto found = keys_.find(key);
-  if (found == keys_.end()) return false;
-  return std::ranges::any_of(found->second.charges, [&](const Charge& charge) {
+  if (found == keys_.end()) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(found->second.charges, [&](const Charge& charge) {
     return charge.event_id == event_id &&
            std::chrono::floor<std::chrono::milliseconds>(charge.at) == released_ms;
-  });
+  }));
 }
 
 int Ledger::charges(const std::string& event_id) const {
@@ -106,11 +107,12 @@ int Ledger::charges(const std::string& event_id) const {
   return static_cast<int>(count);
 }
 
-bool Ledger::has(const std::string& key, const std::string& event_id, std::uint32_t generation,
-                 WallTime at) const {
+bool Ledger::has(const std::string& key, const std::string& event_id, WallTime at,
+                 std::optional<std::uint32_t> after_generation) const {
   const auto found = keys_.find(key);
   return found != keys_.end() && std::ranges::any_of(found->second.charges, [&](const Charge& charge) {
-           return charge.at == at && charge.generation == generation && charge.event_id == event_id;
+           return charge.at == at && charge.event_id == event_id &&
+                  (!after_generation || charge.generation > *after_generation);
          });
 }
 
@@ -130,7 +132,7 @@ void RecordingStore::seen(const store::ReserveRequest& request, const core::Rese
                std::to_string(answer.generation) + " slot " + text(answer.slot) + " now " + text(answer.now));
   using Outcome = core::ReserveOutcome;
   if (answer.outcome == Outcome::now &&
-      !ledger_.has(request.key, request.event_id, answer.generation, answer.slot)) {
+      !ledger_.has(request.key, request.event_id, answer.slot, request.after_generation)) {
     ledger_.charge(request.key, {.at = answer.slot,
                                  .cost = request.cost,
                                  .event_id = request.event_id,

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,11 +44,13 @@ class Ledger {
   void commit();
   void roll_back();
 
-  /// A release of before that goes again inside its window: no new charge.
-  [[nodiscard]] bool has(const std::string& key, const std::string& event_id, std::uint32_t generation,
-                         WallTime at) const;
-  /// Was this release, stamped to the millisecond, ever charged to this event?
-  [[nodiscard]] bool backs(const std::string& key, const std::string& event_id, WallTime released_ms) const;
+  /// A release of before that goes again inside its window: no new charge. A further delivery after some
+  /// generation is another release even at the same instant.
+  [[nodiscard]] bool has(const std::string& key, const std::string& event_id, WallTime at,
+                         std::optional<std::uint32_t> after_generation) const;
+  /// How many releases with this stamp (milliseconds) were charged to this event?
+  [[nodiscard]] std::size_t releases(const std::string& key, const std::string& event_id,
+                                     WallTime released_ms) const;
   [[nodiscard]] int charges(const std::string& event_id) const;
 
  private:

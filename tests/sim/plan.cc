@@ -185,11 +185,6 @@ bool Plan::exact() const {
   });
 }
 
-bool Plan::steps_clock_back() const {
-  return std::ranges::any_of(
-      timeline, [](const Planned& planned) { return planned.kind == Planned::Kind::clock_back; });
-}
-
 Plan make_plan(std::uint64_t seed) {
   Dice dice(seed);
   Plan plan;

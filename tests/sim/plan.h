@@ -71,7 +71,10 @@ struct Plan {
   Duration troubles_end{};      // from here on everything works
   /// Nothing that may rightly cost an event a second charge: checked exactly.
   [[nodiscard]] bool exact() const;
-  [[nodiscard]] bool steps_clock_back() const;
+  /// Nothing comes twice.
+  [[nodiscard]] bool only_the_sink_fails() const {
+    return exact() && troubles.ack_fails + troubles.duplicated == 0;
+  }
 };
 
 [[nodiscard]] Plan make_plan(std::uint64_t seed);

@@ -17,7 +17,7 @@ struct Seen {
   int received = 0;
   int confirmed = 0;           // the pipeline was told
   int refused_to_confirm = 0;  // told to try again, to wait, or that the window had passed
-  std::map<std::string, std::string> attempt_of_release;  // dripgate-released -> dripgate-attempt
+  std::map<std::string, std::set<std::string>> attempts_of_release;  // dripgate-released -> dripgate-attempt
 };
 
 class SimSink final : public broker::Sink {
