@@ -14,7 +14,7 @@ namespace dripgate::broker {
 struct DeadLetter {
   std::uint64_t sequence = 0;  // given by the backend, ascending
   std::string event_id;
-  std::string key;     // empty: it could not be rendered
+  std::string key;     // as the stream's template renders it; empty: it could not
   std::string reason;  // "beyond_horizon", "cost_exceeds_limit", "malformed_payload", ...
   std::string detail;  // for a person: the slot it would have had, the sink's last answer
   Message message;     // original bytes and attributes

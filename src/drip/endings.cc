@@ -75,7 +75,7 @@ void Endings::bury(const EventPtr& event, std::string_view reason, std::string d
   const WallTime now = wiring_.ports.clock.now();
   add_letter(event, {.sequence = 0,
                      .event_id = reason == reasons::kIdConflict ? conflict_id(*event) : event->id,
-                     .key = event->key,
+                     .key = std::string(rendered_key(*event)),
                      .reason = std::string(reason),
                      .detail = std::move(detail),
                      .message = event->original,

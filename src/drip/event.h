@@ -44,9 +44,11 @@ struct Event {
 };
 using EventPtr = std::shared_ptr<Event>;
 
-/// The key as the stream's template renders it, without the stream's prefix.
+/// The key as the stream's template renders it, without the stream's prefix: what people and sinks see.
+/// Empty: it could not be rendered.
 [[nodiscard]] inline std::string_view rendered_key(const Event& event) {
-  return std::string_view(event.key).substr(event.stream->id.size() + 1);
+  const std::size_t prefix = event.stream->id.size() + 1;
+  return event.key.size() < prefix ? std::string_view() : std::string_view(event.key).substr(prefix);
 }
 
 }  // namespace dripgate::drip

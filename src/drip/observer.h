@@ -19,7 +19,7 @@ struct EventVerdict {
   Kind kind = Kind::now;
   std::string message_id;  // the source's
   std::string event_id;
-  std::string key;
+  std::string key;               // as the stream's template renders it
   std::optional<WallTime> slot;  // now: the moment of release
   std::string reason;            // dead_letter: one of drip/reasons.h
 };

@@ -37,7 +37,7 @@ void tell(Wiring& wiring, const EventPtr& event, EventVerdict::Kind kind, std::s
   EventVerdict verdict{.kind = kind,
                        .message_id = event->original.id,
                        .event_id = event->id,
-                       .key = event->key,
+                       .key = std::string(rendered_key(*event)),
                        .slot = {},
                        .reason = std::string(reason)};
   if (kind == EventVerdict::Kind::now || kind == EventVerdict::Kind::scheduled) verdict.slot = event->slot;
