@@ -1,6 +1,7 @@
 // Property-based tests of the stores: random histories against a plain model. The one file with rapidcheck.
 #include <rapidcheck.h>
 
+#include "conformance/booking_history.h"
 #include "conformance/counter_history.h"
 
 namespace rc {
@@ -63,6 +64,41 @@ TEST_P(CounterModelTest, AnyHistoryGivesTheAnswersOfThePlainModel) {
   EXPECT_GT(reached.steps_failed, kReachedMin);
   EXPECT_GT(reached.promises_kept, kReachedMin);
   EXPECT_GT(reached.promises_one_short, kReachedMin);
+}
+
+class BookingDifferentialTest : public ::testing::TestWithParam<Backend> {};
+
+INSTANTIATE_TEST_SUITE_P(Backends, BookingDifferentialTest, ::testing::ValuesIn(quick_backends()),
+                         backend_name);
+
+TEST_P(BookingDifferentialTest, AnyHistoryGivesTheAnswersOfTheMemoryStoreAndExceedsNothing) {
+  BookingReached reached;
+  BookingWorld world(GetParam(), quick_backends().front());
+  for (int round = 0; round < kRounds; ++round) {
+    const bool holds = rc::check("both stores answer alike, and no rule is broken", [&] {
+      const auto steps = *rc::gen::resize(kHistorySize, rc::gen::arbitrary<std::vector<HistoryStep>>());
+      BookingHistory history(world, reached);
+      const std::string wrong = history.run(steps);
+      if (!wrong.empty()) RC_FAIL(wrong);
+    });
+    ASSERT_TRUE(holds);
+  }
+  EXPECT_GT(reached.released, kReachedMin);
+  EXPECT_GT(reached.booked, kReachedMin);
+  EXPECT_GT(reached.rebooked, kReachedMin);
+  EXPECT_GT(reached.beyond, kReachedMin);
+  EXPECT_GT(reached.impossible, kReachedMin);
+  EXPECT_GT(reached.duplicates, kReachedMin);
+  EXPECT_GT(reached.conflicts, kReachedMin);
+  EXPECT_GT(reached.given_back, kReachedMin);
+  EXPECT_GT(reached.leases, kReachedMin);
+  EXPECT_GT(reached.replays, kReachedMin);
+  EXPECT_GT(reached.frozen, kReachedMin);
+  EXPECT_GT(reached.limit_changes, kReachedMin);
+  EXPECT_GT(reached.resets, kReachedMin);
+  EXPECT_GT(reached.steps_bridged, kReachedMin);
+  EXPECT_GT(reached.costs_above_one, kReachedMin);
+  EXPECT_GT(reached.late, kReachedMin);
 }
 
 }  // namespace
