@@ -192,7 +192,17 @@ bool over_rate(Visit& visit, std::size_t events) {
   return true;
 }
 
+// True: answered. Events are stored as they come: compressed bytes would all end as dead letters.
+bool encoded(Visit& visit) {
+  const std::string_view encoding = header(visit, "Content-Encoding");
+  if (encoding.empty() || http::same_name(encoding, "identity")) return false;
+  visit.site->context.metrics.ingest_refused("encoding");
+  visit.answer(http::problem(415, "content-encoding", "accepted: bodies without Content-Encoding"));
+  return true;
+}
+
 void ingest(VisitPtr visit) {
+  if (encoded(*visit)) return;
   auto batch = read_batch(*visit);
   if (!batch) return refuse(*visit, batch.error());
   if (over_rate(*visit, batch->events.size())) return;

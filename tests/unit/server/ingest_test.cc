@@ -124,6 +124,7 @@ TEST(Ingest, RefusesWhatHoldsNoEventOrTooMany) {
                  "50000");
   expect_problem(api.call("POST", "/v1/streams/payouts/events?x=1", "1"), 400, "unknown query parameter 'x'");
   expect_problem(api.call("POST", "/v1/streams/nope/events", "1"), 404, "nope");
+  expect_problem(api.call("POST", "/v1/streams/payouts/events", "1", {{"Content-Encoding", "gzip"}}), 415);
   EXPECT_TRUE(api.service.calls.empty());
 }
 
