@@ -197,16 +197,13 @@ std::string BookingHistory::reserve(Event& event, store::ReserveRequest request)
   switch (answer->outcome) {
     case ReserveOutcome::now: {
       // In the windows of its release the same event goes again without a charge.
-      const bool again = event.state == State::released && same && answer->slot != answer->now;
+      const bool again = event.state == State::released && same && event.ticket.slot == answer->slot;
       event.ticket.generation = answer->generation;
       event.state = State::released;
       event.settled = false;
       event.ticket.slot = answer->slot;
       event.ticket.first_received = answer->first_received;
-      const bool already = std::ranges::any_of(releases_, [&](const Release& r) {
-        return r.at == answer->slot && r.key == event.ticket.key + "/" + event.ticket.event_id;
-      });
-      return again || already ? std::string{} : released(event);
+      return again ? std::string{} : released(event);
     }
     case ReserveOutcome::at:
       ++reached_.booked;
