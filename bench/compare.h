@@ -15,8 +15,6 @@
 // --report-only (exit 0 whatever the verdict: for machines that are too noisy to judge).
 #pragma once
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -27,6 +25,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <time.h>
 
 namespace dripgate::bench {
 
@@ -43,7 +43,8 @@ inline void keep(const T& value) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-/// Which clock counts: of the wall, or of this thread's CPU (for work that never waits; a busy machine changes it less).
+/// Which clock counts: of the wall, or of this thread's CPU (for work that never waits; a busy machine
+/// changes it less).
 enum class Timer { wall, thread_cpu };
 
 class Comparison {

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint64_t kEvents = 10'000;
 constexpr std::uint64_t kKeys = 20;
-constexpr std::uint64_t kBacklog = 10'000;  // rows that wait in the bare queue meanwhile, as in a queue that is used
+constexpr std::uint64_t kBacklog =
+    10'000;  // rows that wait in the bare queue meanwhile, as in a queue that is used
 
 void must(sqlite3* db, const char* sql) {
   char* message = nullptr;

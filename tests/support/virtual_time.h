@@ -1,4 +1,5 @@
-// Virtual time for tests: a clock that is set by hand and an executor that runs what is due, in order, in one thread.
+// Virtual time for tests: a clock that is set by hand and an executor that runs what is due, in order, in one
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +25,8 @@ class VirtualClock : public Clock {
   WallTime now_;
 };
 
-/// Tasks ordered by due time, then by post order. The clock jumps to each task's time; a task posted while the clock was stepped
-/// back runs on the executor's own monotonic time, as a real timer would.
+/// Tasks ordered by due time, then by post order. The clock jumps to each task's time; a task posted while
+/// the clock was stepped back runs on the executor's own monotonic time, as a real timer would.
 class SimExecutor : public Executor {
  public:
   explicit SimExecutor(VirtualClock& clock) : clock_(clock) {}

@@ -1,5 +1,4 @@
 // Hot reload: the three ways a file changes, what only a restart changes, and that the last good set stays.
-#include "config/match.h"
 #include "config/snapshot.h"
 
 #include <atomic>
@@ -12,6 +11,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+
+#include "config/match.h"
 
 namespace dripgate::config {
 namespace {
