@@ -92,11 +92,23 @@ bool adopt(CounterState& state, const Limit& limit, WallTime now) {
   return false;  // units of a window mean the same under every number, and those of other windows nothing
 }
 
+WallTime forgettable_at(PackedState state, const Limit& limit) {
+  switch (limit.algorithm) {
+    case Algorithm::token_bucket:
+      return token_bucket::forgettable_at(state, limit.limit);
+    case Algorithm::sliding_log:
+      return state.time + limit.window;
+    case Algorithm::fixed_window:
+      break;
+  }
+  return window_end(limit, state.time);
+}
+
 WallTime forgettable_at(const CounterState& state, const Limit& limit) {
   if (!state.exists) return kLongAgo;
   switch (state.written.algorithm) {
     case Algorithm::token_bucket:
-      return token_bucket::forgettable_at(state);
+      return token_bucket::forgettable_at({state.time, state.value}, state.written.limit);
     case Algorithm::sliding_log:
       return sliding_log::forgettable_at(state);
     case Algorithm::fixed_window:

@@ -83,6 +83,9 @@ struct PackedState {
 };
 [[nodiscard]] PackedState evaluate_packed(PackedState state, const Limit& limit, Units cost, WallTime now,
                                           LimitOutcome& outcome);
+/// As forgettable_at below; of a sliding log too, with the time of its newest entry.
+[[nodiscard]] WallTime forgettable_at(PackedState state, const Limit& limit);
+
 /// Writes an allowed step. A cost of 0 writes nothing.
 void commit(CounterState& state, const Limit& limit, Units cost, const Step& step);
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/limits.h"
 #include "core/counter.h"
 
 namespace dripgate::core {
@@ -37,6 +38,7 @@ Result<void> read_log(std::string_view in, CounterState& state) {
     const WallTime time = from_us(take(in));
     const Units units = take(in);
     if (time <= last || units <= 0) return corrupt("log entries must ascend and hold at least one unit");
+    if (units > kExactIntegerMax - state.log.total()) return corrupt("more units than any limit admits");
     state.log.append(time, units);
     last = time;
   }
@@ -85,8 +87,9 @@ Result<CounterState> decode_counter(std::string_view bytes) {
   state.written.capacity = take(in);
   state.time = from_us(take(in));
   state.value = take(in);
-  if (state.written.limit < 0 || state.written.window <= Duration{0} || state.written.capacity < 0 ||
-      state.value < 0 || state.time < kLongAgo || state.time > kNeverEnds)
+  if (state.written.limit < 0 || state.written.window <= Duration{0} ||
+      state.written.window > kNeverEnds.time_since_epoch() || state.written.capacity < 0 || state.value < 0 ||
+      state.time < kLongAgo || state.time > kNeverEnds)
     return corrupt("a number is out of range");
   if (!in.empty() && state.written.algorithm != Algorithm::sliding_log)
     return corrupt("only a sliding log has entries");

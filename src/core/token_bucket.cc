@@ -75,8 +75,8 @@ WallTime refundable_until(const Limit& limit, Units cost, WallTime consumed_at) 
   return std::min(from_us(saturating_add(to_us(consumed_at), refill.count())), kNeverEnds);
 }
 
-WallTime forgettable_at(const CounterState& state) {
-  if (state.written.limit == 0) return state.value > 0 ? kNeverEnds : kLongAgo;
+WallTime forgettable_at(PackedState state, Units refill) {
+  if (refill == 0) return state.value > 0 ? kNeverEnds : kLongAgo;
   return state.time + Duration{state.value > 0 ? 1 : 0};
 }
 

@@ -10,6 +10,6 @@ namespace dripgate::core::token_bucket {
 bool adopt(CounterState& state, const Limit& limit, WallTime now);
 bool refund(CounterState& state, const Limit& limit, Units cost, WallTime consumed_at, WallTime now);
 [[nodiscard]] WallTime refundable_until(const Limit& limit, Units cost, WallTime consumed_at);
-[[nodiscard]] WallTime forgettable_at(const CounterState& state);
+[[nodiscard]] WallTime forgettable_at(PackedState state, Units refill);
 
 }  // namespace dripgate::core::token_bucket

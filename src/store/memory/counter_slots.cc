@@ -16,6 +16,9 @@ constexpr std::size_t kGrowthPercent = 115;
 /// A rebuild that frees at least this part of the keys does not grow the table.
 constexpr std::size_t kWorthwhilePercent = 15;
 
+/// Slots looked at by one search for room, at least.
+constexpr std::size_t kSweepMin = 256;
+
 std::size_t keys_of(std::size_t capacity) {
   return capacity * kLoadPercentMax / 100;
 }
@@ -61,32 +64,56 @@ CounterSlots::Slot* CounterSlots::place(Fingerprint key, WallTime now) {
 
 bool CounterSlots::reserve(std::size_t keys, WallTime now) {
   if (used_ + keys <= std::min(keys_max_, keys_of(capacity()))) return true;
-  if (now < full_until_) return false;
+  if (keys_of(capacity()) >= keys_max_) return sweep(keys, now);
   const std::size_t live = live_at(now);
-  if (live + keys > keys_max_) {
-    if (live < used_) rebuild(capacity(), now);
-    return used_ + keys <= keys_max_;
-  }
-  const std::size_t freed = used_ - live;
-  const bool enough = live + keys <= keys_of(capacity()) && freed * 100 >= used_ * kWorthwhilePercent;
+  const bool enough =
+      live + keys <= keys_of(capacity()) && (used_ - live) * 100 >= used_ * kWorthwhilePercent;
   const std::size_t grown = std::max(capacity() * kGrowthPercent / 100, capacity_for(live + keys));
   const std::size_t largest = std::max(capacity_for(keys_max_), kCapacityMin);
-  rebuild(enough ? capacity() : std::max(std::min(grown, largest), capacity()), now);
-  return true;
+  rebuild(enough ? capacity() : std::min(grown, largest), now);
+  return used_ + keys <= keys_max_ || sweep(keys, now);
 }
 
-/// Counts, and finds the time before which a full table stays full.
-std::size_t CounterSlots::live_at(WallTime now) {
-  std::size_t live = 0;
+/// At its largest the table is searched for states that have run out, on from where the last search ended,
+/// until there is room; a little further each time, so that the next key seldom has to search.
+bool CounterSlots::sweep(std::size_t keys, WallTime now) {
+  if (now < full_until_) return false;
   WallTime first = kNeverEnds;
-  for (std::size_t i = 0; i < capacity(); ++i) {
-    if (array()[i].fingerprint == 0) continue;
-    const WallTime end = runs_out_at(array()[i]);
-    if (end <= now) continue;
-    ++live;
-    first = std::min(first, end);
+  for (std::size_t looks = 0; looks < capacity(); ++looks) {
+    if (looks >= kSweepMin && used_ + keys <= keys_max_) return true;
+    if (hand_ >= capacity()) hand_ = 0;
+    const Slot& slot = array()[hand_];
+    const WallTime end = slot.fingerprint == 0 ? kNeverEnds : runs_out_at(slot);
+    if (end <= now) {
+      erase(hand_);  // what moved here is looked at next
+    } else {
+      first = std::min(first, end);
+      ++hand_;
+    }
   }
-  full_until_ = live >= keys_max_ ? first : kLongAgo;
+  const bool room = used_ + keys <= keys_max_;
+  if (!room) full_until_ = first;
+  return room;
+}
+
+/// Later keys of the chain move up, so that no gap cuts them off from their home.
+void CounterSlots::erase(std::size_t gap) {
+  free_log(array()[gap]);
+  for (std::size_t i = after(gap); array()[i].fingerprint != 0; i = after(i)) {
+    const std::size_t from = home(array()[i].fingerprint);
+    const bool reaches_over_gap = gap <= i ? from <= gap || from > i : from <= gap && from > i;
+    if (!reaches_over_gap) continue;
+    array()[gap] = array()[i];
+    gap = i;
+  }
+  array()[gap] = Slot{};
+  --used_;
+}
+
+std::size_t CounterSlots::live_at(WallTime now) const {
+  std::size_t live = 0;
+  for (std::size_t i = 0; i < capacity(); ++i)
+    live += array()[i].fingerprint != 0 && runs_out_at(array()[i]) > now;
   return live;
 }
 
@@ -165,13 +192,8 @@ bool CounterSlots::is_log(const Slot& slot) const {
 
 WallTime CounterSlots::runs_out_at(const Slot& slot) const {
   if (slot.limit() == InternedLimits::kNone) return kLongAgo;
-  const core::Limit& limit = limits_.at(slot.limit());
-  core::CounterState state;
-  state.exists = true;
-  state.written = core::written_under(limit);
-  state.time = from_us(slot.time);
-  state.value = static_cast<std::int64_t>(slot.value());
-  return core::forgettable_at(state, limit);
+  const core::PackedState state{from_us(slot.time), static_cast<std::int64_t>(slot.value())};
+  return core::forgettable_at(state, limits_.at(slot.limit()));
 }
 
 void CounterSlots::mark_limits(std::vector<bool>& used) const {

@@ -90,7 +90,9 @@ class CounterSlots {
   [[nodiscard]] std::size_t capacity() const { return capacity_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::size_t after(std::size_t i) const { return i + 1 == capacity() ? 0 : i + 1; }
   [[nodiscard]] bool is_log(const Slot& slot) const;
-  [[nodiscard]] std::size_t live_at(WallTime now);
+  [[nodiscard]] std::size_t live_at(WallTime now) const;
+  [[nodiscard]] bool sweep(std::size_t keys, WallTime now);
+  void erase(std::size_t gap);
   void rebuild(std::size_t wanted, WallTime now);
   [[nodiscard]] Slot* place(Fingerprint key, WallTime now);
   [[nodiscard]] std::uint32_t new_log();
@@ -105,6 +107,7 @@ class CounterSlots {
   std::size_t used_ = 0;  // slots that are not empty
   /// Full, and before this nothing runs out: the search for room is not repeated.
   WallTime full_until_ = kLongAgo;
+  std::size_t hand_ = 0;  // where the search for room goes on
   std::vector<core::RunLog> logs_;
   std::vector<std::uint32_t> free_logs_;
 };
