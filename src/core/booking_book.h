@@ -91,8 +91,9 @@ class KeyBook {
   // booking_replay.cc
   void start_from_releases(Cursor& cursor, WallTime from) const;
   void age_pending();
-  void replay(Cursor& cursor, Units units) const;
-  [[nodiscard]] bool replay_bucket(Cursor& cursor, Units units) const;
+  void replay(Cursor& cursor, Units units, bool drain) const;
+  [[nodiscard]] Units fitting(const Cursor& cursor, Units units, bool drain) const;
+  [[nodiscard]] bool replay_bucket(Cursor& cursor, Units units, bool drain) const;
   [[nodiscard]] Nest nest() const;
   [[nodiscard]] Units skip_windows(const Nest& nest, Cursor& cursor, Units units) const;
   [[nodiscard]] bool empty_from(const Nest& nest, std::size_t level, const Cursor& cursor) const;

@@ -23,7 +23,8 @@ void KeyBook::anchor(WallTime from) {
   state_.repair_kind = RepairKind::replay;
   start_from_releases(state_.repair, from);
   state_.tail = state_.repair;
-  replay(state_.tail, state_.pending());
+  // Behind a freeze nobody goes at once, so buckets are replayed at their planned rate: no volley at its end.
+  replay(state_.tail, state_.pending(), from > now());
 }
 
 void KeyBook::start_from_releases(Cursor& cursor, WallTime from) const {
@@ -48,8 +49,8 @@ void KeyBook::age_pending() {
   state_.leak_since = now();
 }
 
-void KeyBook::replay(Cursor& cursor, Units units) const {
-  if (replay_bucket(cursor, units)) return;
+void KeyBook::replay(Cursor& cursor, Units units, bool drain) const {
+  if (replay_bucket(cursor, units, drain)) return;
   const Nest nested = nest();
   for (int round = 0; units > 0 && cursor.at < kNeverEnds; ++round) {
     if (round == kReplayRoundsMax) return jump(cursor, units);
@@ -58,22 +59,35 @@ void KeyBook::replay(Cursor& cursor, Units units) const {
       units -= skipped;
       continue;
     }
-    Units fit = units;
-    for (std::size_t i = 0; i < policy_.limits.size(); ++i)
-      fit = std::min(fit, room(i, &cursor, cursor.at, Numbers::plan));
-    fit = std::max<Units>(fit, 1);
-    add(cursor, cursor.at, fit, false);
+    const Units fit = fitting(cursor, units, drain);
+    add(cursor, cursor.at, fit, drain);
     units -= fit;
   }
 }
 
-bool KeyBook::replay_bucket(Cursor& cursor, Units units) const {
+/// How many of the units go together where the cursor stands.
+Units KeyBook::fitting(const Cursor& cursor, Units units, bool drain) const {
+  for (std::size_t i = 0; i < policy_.limits.size(); ++i) {
+    const bool one_by_one =
+        drain && rule_.drain_bucket && policy_.limits[i].algorithm == Algorithm::token_bucket;
+    units = std::min(units, one_by_one ? 1 : room(i, &cursor, cursor.at, Numbers::plan));
+  }
+  return std::max<Units>(units, 1);
+}
+
+bool KeyBook::replay_bucket(Cursor& cursor, Units units, bool drain) const {
   if (policy_.limits.size() != 1 || policy_.limits[0].algorithm != Algorithm::token_bucket) return false;
-  if (units == 0) return true;
   const Limit& limit = policy_.limits[0];
-  bucket_add(limit, cursor.holdings[0], cursor.at, units - 1, limit.capacity);
-  cursor.at = bucket_next(limit, cursor.holdings[0], cursor.at, 1);
-  bucket_add(limit, cursor.holdings[0], cursor.at, 1, limit.capacity);
+  Holding& bucket = cursor.holdings[0];
+  const auto place_one = [&] {
+    cursor.at = bucket_next(limit, bucket, cursor.at, 1);
+    add(0, bucket, cursor.at, 1, drain);
+  };
+  if (units > 0) place_one();
+  if (units > 1) {
+    bucket_add(limit, bucket, cursor.at, units - 2, limit.capacity);
+    place_one();
+  }
   return true;
 }
 
