@@ -18,7 +18,7 @@ constexpr std::size_t kKeysPerShardMin = 4096;
 /// A shard may hold its share and this many standard deviations, so that keys_max keys fit however they fall.
 constexpr double kShareDeviations = 6;
 /// How many lookups of a batch are under way at once: their cache misses overlap.
-constexpr std::size_t kPrefetchAhead = 10;
+constexpr std::size_t kPrefetchAhead = 12;
 
 unsigned shard_bits(std::size_t keys_max) {
   const std::size_t wanted = std::clamp<std::size_t>(keys_max / kKeysPerShardMin, 1, kShardsMax);
@@ -93,8 +93,10 @@ bool CounterTable::recognise(InternedLimits::Number number, const core::Limit& l
   return true;
 }
 
-inline CounterTable::Tried CounterTable::try_consume_one(const TableCharge& charge, WallTime now,
-                                                         core::LimitOutcome& outcome, Recognised& recent) {
+[[gnu::always_inline]] inline CounterTable::Tried CounterTable::try_consume_one(const TableCharge& charge,
+                                                                                WallTime now,
+                                                                                core::LimitOutcome& outcome,
+                                                                                Recognised& recent) {
   Shard& shard = *shards_[shard_number(charge.key)];
   const std::lock_guard lock(shard.mutex);
   CounterSlots::Slot* const slot = shard.slots.find(charge.key);
