@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kRounds = 10;        // of rapidcheck's 100 histories each
 constexpr int kHistorySize = 150;  // steps of the longest
-constexpr int kReachedMin = 30;
+constexpr int kReachedMin = 15;
 
 class CounterModelTest : public ::testing::TestWithParam<Backend> {};
 
