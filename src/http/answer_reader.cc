@@ -1,8 +1,6 @@
 // AnswerReader over Beast's response_parser.
 #include "http/answer_reader.h"
 
-#include <optional>
-
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
@@ -27,13 +25,13 @@ struct AnswerReader::Impl {
   bool head_only;
   std::size_t body_max;
   ByteQueue bytes;
-  std::optional<Parser> parser;
+  std::unique_ptr<Parser> parser;  // a parser reads one message
   std::size_t header_bytes = 0;
   int interim = 0;
   bool cut = false;  // the body is over its bound: what is here is the answer
 
   void begin() {
-    parser.emplace();
+    parser = std::make_unique<Parser>();
     parser->header_limit(static_cast<std::uint32_t>(kAnswerHeaderBytesMax));
     parser->body_limit(body_max);
     parser->eager(true);

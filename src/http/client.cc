@@ -101,7 +101,7 @@ Result<std::unique_ptr<Client>> Client::make(IoLoop& loop, const Url& origin, Cl
 
 Client::Client(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Client::~Client() {
+Client::~Client() {  // NOLINT(bugprone-exception-escape): out of memory ends the process
   asio::post(impl_->context, [impl = impl_] { impl->close(); });
 }
 

@@ -28,7 +28,7 @@ class ReplyTicket {
       : loop_(std::move(loop)), completion_(std::make_unique<Completion>(std::move(completion))) {}
   ReplyTicket(ReplyTicket&&) noexcept = default;
   ReplyTicket& operator=(ReplyTicket&&) = delete;
-  ~ReplyTicket() {
+  ~ReplyTicket() {  // NOLINT(bugprone-exception-escape): out of memory ends the process
     if (completion_) (*this)(problem(500, "internal", "the request was dropped"));
   }
 
@@ -46,7 +46,7 @@ class ReplyTicket {
   std::unique_ptr<Completion> completion_;
 };
 
-Response overloaded(std::string detail) {
+Response overloaded(const std::string& detail) {
   return problem(503, "overloaded", detail, kRetryShedAfter);
 }
 
@@ -188,7 +188,7 @@ Awaitable<Response> Connection::ask_handler(Request request) {
     Reply reply(ReplyTicket(share_.loop.lock(), std::move(completion)));
     try {
       core_->handler(std::move(request), std::move(reply));
-    } catch (const std::exception&) {
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
       // The reply is dropped on the way out: its ticket answers 500.
     }
   };

@@ -2,6 +2,7 @@
 // again. Inside src/http only; everything on its loop's thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -28,7 +29,7 @@ class Connection {
   void close() { transport_->close(); }
 
  private:
-  enum class Next { request, refused, closed };
+  enum class Next : std::uint8_t { request, refused, closed };
 
   Awaitable<void> serve_requests();
   Awaitable<Next> read_request(Counted& body);
@@ -48,7 +49,7 @@ class Connection {
   Peer peer_;
   RequestReader reader_;
   Response refusal_;
-  enum class Phase { none, idle, header, body };
+  enum class Phase : std::uint8_t { none, idle, header, body };
   Phase deadline_of_ = Phase::none;  // which deadline runs
   bool waiting_for_request_ = false;
 };

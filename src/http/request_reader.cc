@@ -54,14 +54,14 @@ struct RequestReader::Impl {
   std::size_t header_max;
   std::size_t body_max;
   ByteQueue bytes;
-  std::optional<Parser> parser;
+  std::unique_ptr<Parser> parser;  // a parser reads one message
   std::size_t header_bytes = 0;
   Request head;
   bool head_told = false;
   Refusal refusal;
 
   void begin() {
-    parser.emplace();
+    parser = std::make_unique<Parser>();
     parser->header_limit(static_cast<std::uint32_t>(header_max));
     parser->body_limit(body_max);
     parser->eager(false);

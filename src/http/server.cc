@@ -154,7 +154,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   }
 };
 
-Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, std::vector<IoLoop*> loops,
+Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, const std::vector<IoLoop*>& loops,
                                                Handler handler) {
   auto endpoint = endpoint_of(options);
   if (!endpoint) return std::unexpected(endpoint.error());

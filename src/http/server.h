@@ -46,7 +46,7 @@ class Server {
  public:
   /// Binds and listens; connections are accepted once loops[0] runs. Loops outlive the Server. Errors:
   /// invalid_argument (host, TLS files), unavailable (the address is taken).
-  static Result<std::unique_ptr<Server>> listen(ServerOptions options, std::vector<IoLoop*> loops,
+  static Result<std::unique_ptr<Server>> listen(ServerOptions options, const std::vector<IoLoop*>& loops,
                                                 Handler handler);
   /// Only after stop() is done, or when no loop runs.
   ~Server();

@@ -23,7 +23,7 @@ namespace {
 constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 
 // What the kernel holds for us right now: nothing, bytes, or the end.
-enum class Arrived { nothing, bytes, end };
+enum class Arrived : unsigned char { nothing, bytes, end };
 Arrived arrived(tcp::socket& socket) {
   char byte = 0;
   error_code ec;

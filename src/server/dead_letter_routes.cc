@@ -38,7 +38,7 @@ std::optional<std::uint64_t> sequence_of(Visit& visit) {
   return std::nullopt;
 }
 
-void list(VisitPtr visit) {
+void list(const VisitPtr& visit) {
   const auto query = check_query(visit->target, {"after", "limit"});
   if (!query) return visit->answer(problem_of(query.error()));
   const auto after = query_number(visit->target, "after", 0, 0, kSequenceMax);
@@ -59,7 +59,7 @@ void list(VisitPtr visit) {
       }));
 }
 
-void show(VisitPtr visit) {
+void show(const VisitPtr& visit) {
   const auto sequence = sequence_of(*visit);
   if (!sequence) return;
   visit->service().dead_letter(
@@ -95,7 +95,7 @@ Done<std::uint64_t> counted(VisitPtr visit, std::string_view action, std::string
   };
 }
 
-void replay_all(VisitPtr visit) {
+void replay_all(const VisitPtr& visit) {
   if (auto query = check_query(visit->target, {}); !query) return visit->answer(problem_of(query.error()));
   const auto rate = replay_rate(*visit);
   if (!rate) return visit->answer(problem_of(rate.error()));
@@ -103,24 +103,24 @@ void replay_all(VisitPtr visit) {
                           counted(visit, "dead letters replay", "", "replaying", false));
 }
 
-void replay_one(VisitPtr visit) {
+void replay_one(const VisitPtr& visit) {
   const auto sequence = sequence_of(*visit);
   if (!sequence) return;
   if (auto body = read_object(visit->request.body, {}); !body) return visit->answer(problem_of(body.error()));
-  visit->service().replay(visit->stream(), {.sequence = *sequence},
+  visit->service().replay(visit->stream(), {.sequence = sequence},
                           counted(visit, "dead letter replay", visit->captured[1], "replaying", true));
 }
 
-void remove(VisitPtr visit) {
+void remove(const VisitPtr& visit) {
   const auto sequence = sequence_of(*visit);
   if (!sequence) return;
   if (auto body = read_object(visit->request.body, {}); !body) return visit->answer(problem_of(body.error()));
-  visit->service().purge(visit->stream(), *sequence, kLongAgo,
+  visit->service().purge(visit->stream(), sequence, kLongAgo,
                          counted(visit, "dead letter remove", visit->captured[1], "removed", true));
 }
 
 // {"olderThan": "24h"}
-void purge(VisitPtr visit) {
+void purge(const VisitPtr& visit) {
   if (auto query = check_query(visit->target, {}); !query) return visit->answer(problem_of(query.error()));
   const auto body = read_object(visit->request.body, {"olderThan"});
   if (!body) return visit->answer(problem_of(body.error()));

@@ -186,9 +186,8 @@ bool over_rate(Visit& visit, std::size_t events) {
   }
   if (!*wait) return false;
   visit.site->context.metrics.ingest_refused("rate");
-  visit.answer(http::problem(429, "rate-limited",
-                             "over " + std::to_string(rate) + " events per second (server.ingestRate)",
-                             **wait));
+  visit.answer(http::problem(
+      429, "rate-limited", "over " + std::to_string(rate) + " events per second (server.ingestRate)", *wait));
   return true;
 }
 
@@ -201,7 +200,7 @@ bool encoded(Visit& visit) {
   return true;
 }
 
-void ingest(VisitPtr visit) {
+void ingest(const VisitPtr& visit) {
   if (encoded(*visit)) return;
   auto batch = read_batch(*visit);
   if (!batch) return refuse(*visit, batch.error());
@@ -210,14 +209,14 @@ void ingest(VisitPtr visit) {
   auto events = std::move(batch->events);
   const std::string stream = visit->stream();
   StreamService& service = visit->service();
-  service.ingest(
-      stream, std::move(events),
-      [visit = std::move(visit), batch = std::move(*batch)](Result<std::vector<IngestAnswer>> answers) {
-        if (!answers) return refuse(*visit, answers.error());
-        if (batch.ndjson) return answer_lines(*visit, batch, *answers);
-        if (!answers->empty()) return answer_single(*visit, answers->front());
-        refuse(*visit, {.code = ErrorCode::io, .transient = false, .detail = "no answer for the event"});
-      });
+  service.ingest(stream, std::move(events),
+                 [visit, batch = std::move(*batch)](Result<std::vector<IngestAnswer>> answers) {
+                   if (!answers) return refuse(*visit, answers.error());
+                   if (batch.ndjson) return answer_lines(*visit, batch, *answers);
+                   if (!answers->empty()) return answer_single(*visit, answers->front());
+                   refuse(*visit,
+                          {.code = ErrorCode::io, .transient = false, .detail = "no answer for the event"});
+                 });
 }
 
 constexpr std::array kEndpoints{Endpoint{.method = "POST",

@@ -11,7 +11,7 @@ namespace dripgate::server {
 
 namespace {
 
-void metrics(VisitPtr visit) {
+void metrics(const VisitPtr& visit) {
   gather_status(visit->service(), [visit](const std::vector<GatheredStatus>& all) {
     obs::Metrics& metrics = visit->site->context.metrics;
     for (const auto& [stream, status] : all) {
@@ -31,12 +31,12 @@ void metrics(VisitPtr visit) {
   });
 }
 
-void healthz(VisitPtr visit) {
+void healthz(const VisitPtr& visit) {
   visit->answer({.status = 200, .headers = {{"Content-Type", "text/plain"}}, .body = "ok\n"});
 }
 
 // A stranger learns yes or no; the reasons name files and peers.
-void readyz(VisitPtr visit) {
+void readyz(const VisitPtr& visit) {
   const auto readiness = visit->service().readiness();
   if (readiness.ready) return visit->answer(json_response(200, {{"ready", true}}));
   http::Response response = http::problem(503, "not-ready", "this process does not take work right now");

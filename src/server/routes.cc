@@ -162,7 +162,7 @@ void handle(const SitePtr& site, http::Request request, http::Reply reply) {
     return visit->answer(
         http::problem(404, "not-found", "stream '" + visit->stream() + "' is not in the config"));
   }
-  found.endpoint->run(std::move(visit));
+  found.endpoint->run(visit);
 }
 
 // Small bodies only, where a route takes no events: refused by what the header announces.

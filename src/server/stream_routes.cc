@@ -42,7 +42,7 @@ Done<void> operated(VisitPtr visit, std::string_view action, std::string subject
   };
 }
 
-void list_streams(VisitPtr visit) {
+void list_streams(const VisitPtr& visit) {
   if (refused_input(*visit)) return;
   gather_status(visit->service(), [visit](const std::vector<GatheredStatus>& all) {
     Json streams = Json::array();
@@ -54,7 +54,7 @@ void list_streams(VisitPtr visit) {
   });
 }
 
-void show_stream(VisitPtr visit) {
+void show_stream(const VisitPtr& visit) {
   if (refused_input(*visit)) return;
   visit->service().status(
       visit->stream(),
@@ -70,7 +70,7 @@ core::BookingPolicyPtr limits_of(const Visit& visit) {
   return nullptr;
 }
 
-void show_key(VisitPtr visit) {
+void show_key(const VisitPtr& visit) {
   if (refused_input(*visit)) return;
   visit->service().key_status(
       visit->stream(), visit->captured[1], answering<KeyStatus>(visit, [](Visit& v, const KeyStatus& status) {
@@ -98,7 +98,7 @@ Result<WallTime> freeze_end(const Visit& visit) {
               "until is '" + text + "', which is past; to end a freeze: POST .../thaw");
 }
 
-void freeze(VisitPtr visit) {
+void freeze(const VisitPtr& visit) {
   if (auto query = check_query(visit->target, {}); !query) return visit->answer(problem_of(query.error()));
   const auto until = freeze_end(*visit);
   if (!until) return visit->answer(problem_of(until.error()));
@@ -107,27 +107,27 @@ void freeze(VisitPtr visit) {
   visit->service().freeze(visit->stream(), key, *until, operated(visit, "freeze", key, std::move(answer)));
 }
 
-void thaw(VisitPtr visit) {
+void thaw(const VisitPtr& visit) {
   if (refused_input(*visit)) return;
   const std::string& key = visit->captured[1];
   Json answer{{"stream", visit->stream()}, {"key", key}, {"frozenUntil", nullptr}};
   visit->service().thaw(visit->stream(), key, operated(visit, "thaw", key, std::move(answer)));
 }
 
-void reset(VisitPtr visit) {
+void reset(const VisitPtr& visit) {
   if (refused_input(*visit)) return;
   const std::string& key = visit->captured[1];
   Json answer{{"stream", visit->stream()}, {"key", key}, {"reset", true}};
   visit->service().reset(visit->stream(), key, operated(visit, "reset", key, std::move(answer)));
 }
 
-void pause(VisitPtr visit) {
+void pause(const VisitPtr& visit) {
   if (refused_input(*visit)) return;
   Json answer{{"stream", visit->stream()}, {"paused", true}};
   visit->service().pause(visit->stream(), operated(visit, "pause", "", std::move(answer)));
 }
 
-void resume(VisitPtr visit) {
+void resume(const VisitPtr& visit) {
   if (refused_input(*visit)) return;
   Json answer{{"stream", visit->stream()}, {"paused", false}};
   visit->service().resume(visit->stream(), operated(visit, "resume", "", std::move(answer)));

@@ -59,7 +59,7 @@ struct Endpoint {
   std::string_view path;  // "/v1/streams/{id}/events": a segment in braces captures
   auth::ScopeSet scopes;  // any of these
   bool open;              // needs no credential
-  void (*run)(VisitPtr);
+  void (*run)(const VisitPtr&);
 };
 
 /// The routes, by room of the API; static.
