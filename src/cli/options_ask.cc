@@ -117,9 +117,10 @@ void add_publish_verb(CLI::App& program, Run& run) {
   verb.add_option("--concurrency", options->concurrency, "Requests at a time")
       ->check(CLI::Range(std::size_t{1}, kConcurrencyMax))
       ->capture_default_str();
-  verb.add_option("--retries", options->retries, "Times a request is sent again, with growing waits")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
+  verb.add_option(
+          "--retries", options->retries,
+          "Times a request is sent again, with growing waits (10; 3 to a server that has never answered)")
+      ->check(CLI::Range(0, 1000));
   verb.add_option(
       "--id-prefix", options->id_prefix,
       "Makes the ids of events that the stream's eventId does not name; with the same prefix, file and "

@@ -61,7 +61,8 @@ class Shell {
     PublishPlan plan{.stream = options_.stream,
                      .id_prefix = options_.id_prefix.empty() ? new_prefix() : options_.id_prefix,
                      .concurrency = options_.concurrency,
-                     .retries = options_.retries,
+                     .retries = options_.retries.value_or(kRetriesDefault),
+                     .first_contact_retries = options_.retries.value_or(kFirstContactRetries),
                      .timeout = options_.server.timeout};
     PublishRun run(loop_, **client, origin.headers, batches_, std::move(plan), [this] { finished_ = true; });
     const MonoTime began = app::mono_now();

@@ -135,7 +135,7 @@ void PublishRun::answered(const SendingPtr& sending, Result<http::Response> answ
 }
 
 void PublishRun::again(const SendingPtr& sending, Duration wait, std::string fault) {
-  const int most = reached_ ? plan_.retries : std::min(plan_.retries, kFirstContactRetries);
+  const int most = reached_ ? plan_.retries : plan_.first_contact_retries;
   if (stopped_ || sending->attempt++ >= most) {
     stopped_ = true;
     return give_up(sending, std::move(fault));

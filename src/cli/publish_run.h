@@ -16,6 +16,7 @@ namespace dripgate::cli {
 
 inline constexpr Duration kRetryWaitFirst = 100ms;
 inline constexpr Duration kRetryWaitMax = 5s;
+inline constexpr int kRetriesDefault = 10;
 /// A server that has never answered is given up sooner.
 inline constexpr int kFirstContactRetries = 3;
 
@@ -43,7 +44,8 @@ struct PublishPlan {
   std::string stream;
   std::string id_prefix;
   std::size_t concurrency = 4;
-  int retries = 10;
+  int retries = kRetriesDefault;
+  int first_contact_retries = kFirstContactRetries;
   Duration timeout = 30s;
 };
 

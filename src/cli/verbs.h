@@ -47,8 +47,8 @@ struct PublishOptions {
   std::string file = "-";
   std::size_t batch = 100;
   std::size_t concurrency = 4;
-  int retries = 10;
-  std::string id_prefix;  // empty: a new one for this run
+  std::optional<int> retries;  // empty: 10, and fewer for a server that has never answered
+  std::string id_prefix;       // empty: a new one for this run
   bool json = false;
   bool quiet = false;
 };
