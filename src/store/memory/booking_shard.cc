@@ -13,28 +13,28 @@ constexpr int kLooksWhenFull = 256;
 
 }  // namespace
 
-std::optional<Result<core::ReserveAnswer>> BookingShard::reserve(std::uint64_t key_hash,
+std::optional<Result<core::ReserveAnswer>> BookingShard::reserve(const EventRef& event,
                                                                  const ReserveRequest& request,
                                                                  WallTime now) {
   const std::lock_guard lock(mutex_);
-  const auto opened = open(key_hash, request.key, request.event_id);
+  sweep(now);
+  const auto opened = open(event);
   if (!opened) return std::nullopt;
   RowChanges changes;
   auto answer = calls::reserve(opened->key->row, opened->event->row, request, now, changes);
   close(*opened, request.policy);
-  sweep(now);
   return answer;
 }
 
-std::optional<Result<core::GateAnswer>> BookingShard::gate(std::uint64_t key_hash, const GateRequest& request,
+std::optional<Result<core::GateAnswer>> BookingShard::gate(const EventRef& event, const GateRequest& request,
                                                            WallTime now) {
   const std::lock_guard lock(mutex_);
-  const auto opened = open(key_hash, request.ticket.key, request.ticket.event_id);
+  sweep(now);
+  const auto opened = open(event);
   if (!opened) return std::nullopt;
   RowChanges changes;
   auto answer = calls::gate(opened->key->row, opened->event->row, request, now, changes);
   close(*opened, request.policy);
-  sweep(now);
   return answer;
 }
 
@@ -48,21 +48,18 @@ bool BookingShard::freeze(const std::string& key, WallTime until, WallTime now) 
   return true;
 }
 
-void BookingShard::settle(std::uint64_t key_hash, const std::string& key, const std::string& event_id,
-                          std::uint32_t generation, WallTime now) {
+void BookingShard::settle(const EventRef& event, std::uint32_t generation, WallTime now) {
   const std::lock_guard lock(mutex_);
   RowChanges changes;
-  if (EventNode* event = find_event(key_hash, key, event_id)) {
-    calls::settle(event->row, generation, now, changes);
-  }
+  if (EventNode* found = find_event(event)) calls::settle(found->row, generation, now, changes);
 }
 
-void BookingShard::release(std::uint64_t key_hash, const std::string& key, const std::string& event_id,
-                           std::uint32_t generation, const core::BookingPolicyPtr& policy, WallTime now) {
+void BookingShard::release(const EventRef& event, std::uint32_t generation,
+                           const core::BookingPolicyPtr& policy, WallTime now) {
   const std::lock_guard lock(mutex_);
   RowChanges changes;
-  if (EventNode* event = find_event(key_hash, key, event_id)) {
-    calls::release(event->key->row, event->row, *policy, generation, now, changes);
+  if (EventNode* found = find_event(event)) {
+    calls::release(found->key->row, found->row, *policy, generation, now, changes);
   }
 }
 
@@ -84,19 +81,16 @@ core::KeyView BookingShard::inspect(const std::string& key, const core::BookingP
   return calls::inspect(slot == nullptr ? KeyRow{} : slot->row, policy, now);
 }
 
-std::optional<BookingShard::Opened> BookingShard::open(std::uint64_t key_hash, const std::string& key,
-                                                       const std::string& event_id) {
-  const std::uint32_t hash = hash_(key_hash, event_id);
-  events_.prefetch(hash);
-  KeySlot* slot = open_key(key);
+std::optional<BookingShard::Opened> BookingShard::open(const EventRef& event) {
+  KeySlot* slot = open_key(event.key);
   if (slot == nullptr) return std::nullopt;
-  if (EventNode* known = events_.find(hash, slot, event_id)) return Opened{slot, known};
+  if (EventNode* known = events_.find(event.hash, slot, event.id)) return Opened{slot, known};
   if (!event_quota_.take()) {
     close(Opened{slot, nullptr}, nullptr);
     return std::nullopt;
   }
   ++slot->events;
-  return Opened{slot, &events_.insert(hash, slot, event_id)};
+  return Opened{slot, &events_.insert(event.hash, slot, event.id)};
 }
 
 void BookingShard::close(Opened opened, const core::BookingPolicyPtr& policy) {
@@ -132,12 +126,9 @@ KeySlot* BookingShard::find_key(const std::string& key) {
   return known == keys_.end() ? nullptr : &known->second;
 }
 
-EventNode* BookingShard::find_event(std::uint64_t key_hash, const std::string& key,
-                                    const std::string& event_id) {
-  const std::uint32_t hash = hash_(key_hash, event_id);
-  events_.prefetch(hash);
-  const KeySlot* slot = find_key(key);
-  return slot == nullptr ? nullptr : events_.find(hash, slot, event_id);
+EventNode* BookingShard::find_event(const EventRef& event) {
+  const KeySlot* slot = find_key(event.key);
+  return slot == nullptr ? nullptr : events_.find(event.hash, slot, event.id);
 }
 
 void BookingShard::forget(KeySlot& key) {

@@ -56,23 +56,36 @@ struct KeySlot {
   bool filed = false;
 };
 
+/// An event's name with its hash, for the length of one call.
+struct EventRef {
+  std::uint32_t hash;
+  const std::string& key;
+  const std::string& id;
+};
+
 class BookingShard {
  public:
   BookingShard(NameHash hash, Quota& keys, Quota& events)
       : hash_(hash), keys_(kBucketsMin, hash), key_quota_(keys), event_quota_(events) {}
 
+  /// Starts loading what the call about this event will need: ask for it before anything else.
+  [[nodiscard]] EventRef event(std::uint64_t key_hash, const std::string& key, const std::string& id) const {
+    const std::uint32_t hash = hash_(key_hash, id);
+    events_.prefetch(hash);
+    return {hash, key, id};
+  }
+
   // Each call is atomic. Empty: there is no room for the names; nothing changed.
-  std::optional<Result<core::ReserveAnswer>> reserve(std::uint64_t key_hash, const ReserveRequest& request,
+  std::optional<Result<core::ReserveAnswer>> reserve(const EventRef& event, const ReserveRequest& request,
                                                      WallTime now);
-  std::optional<Result<core::GateAnswer>> gate(std::uint64_t key_hash, const GateRequest& request,
+  std::optional<Result<core::GateAnswer>> gate(const EventRef& event, const GateRequest& request,
                                                WallTime now);
   bool freeze(const std::string& key, WallTime until, WallTime now);
 
   // These need no room.
-  void settle(std::uint64_t key_hash, const std::string& key, const std::string& event_id,
-              std::uint32_t generation, WallTime now);
-  void release(std::uint64_t key_hash, const std::string& key, const std::string& event_id,
-               std::uint32_t generation, const core::BookingPolicyPtr& policy, WallTime now);
+  void settle(const EventRef& event, std::uint32_t generation, WallTime now);
+  void release(const EventRef& event, std::uint32_t generation, const core::BookingPolicyPtr& policy,
+               WallTime now);
   void thaw(const std::string& key, WallTime now);
   void reset(const std::string& key, WallTime now);
   core::KeyView inspect(const std::string& key, const core::BookingPolicy& policy, WallTime now);
@@ -88,11 +101,11 @@ class BookingShard {
     KeySlot* key;
     EventNode* event;  // null: only the key was asked for
   };
-  std::optional<Opened> open(std::uint64_t key_hash, const std::string& key, const std::string& event_id);
+  std::optional<Opened> open(const EventRef& event);
   void close(Opened opened, const core::BookingPolicyPtr& policy);
   KeySlot* open_key(const std::string& key);
   KeySlot* find_key(const std::string& key);
-  EventNode* find_event(std::uint64_t key_hash, const std::string& key, const std::string& event_id);
+  EventNode* find_event(const EventRef& event);
   void forget(KeySlot& key);
   void forget(EventNode& event);
   void sweep(WallTime now);

@@ -40,40 +40,46 @@ Result<Answer> MemoryBookingStore::with_room(WallTime now, Call call) {
 
 void MemoryBookingStore::reserve(ReserveRequest request, Done<core::ReserveAnswer> done) {
   if (auto valid = calls::check(request.policy); !valid) return done(std::unexpected(valid.error()));
-  const auto now = clock_.now();
-  if (!now) return done(std::unexpected(now.error()));
   const std::uint64_t hash = hash_(request.key);
   BookingShard& shard = shard_of(hash);
-  done(with_room<core::ReserveAnswer>(*now, [&] { return shard.reserve(hash, request, *now); }));
+  const EventRef event = shard.event(hash, request.key, request.event_id);
+  const auto now = clock_.now();
+  if (!now) return done(std::unexpected(now.error()));
+  done(with_room<core::ReserveAnswer>(*now, [&] { return shard.reserve(event, request, *now); }));
 }
 
 void MemoryBookingStore::gate(GateRequest request, Done<core::GateAnswer> done) {
   if (auto valid = calls::check(request.policy); !valid) {
     return done(std::unexpected(valid.error()));
   }
-  const auto now = clock_.now();
-  if (!now) return done(std::unexpected(now.error()));
   const std::uint64_t hash = hash_(request.ticket.key);
   BookingShard& shard = shard_of(hash);
-  done(with_room<core::GateAnswer>(*now, [&] { return shard.gate(hash, request, *now); }));
+  const EventRef event = shard.event(hash, request.ticket.key, request.ticket.event_id);
+  const auto now = clock_.now();
+  if (!now) return done(std::unexpected(now.error()));
+  done(with_room<core::GateAnswer>(*now, [&] { return shard.gate(event, request, *now); }));
 }
 
 void MemoryBookingStore::done(std::string key, std::string event_id, std::uint32_t generation,
                               Done<void> done) {
+  const std::uint64_t hash = hash_(key);
+  BookingShard& shard = shard_of(hash);
+  const EventRef event = shard.event(hash, key, event_id);
   const auto now = clock_.now();
   if (!now) return done(std::unexpected(now.error()));
-  const std::uint64_t hash = hash_(key);
-  shard_of(hash).settle(hash, key, event_id, generation, *now);
+  shard.settle(event, generation, *now);
   done({});
 }
 
 void MemoryBookingStore::release(std::string key, std::string event_id, std::uint32_t generation,
                                  core::BookingPolicyPtr policy, Done<void> done) {
   if (auto valid = calls::check(policy); !valid) return done(std::unexpected(valid.error()));
+  const std::uint64_t hash = hash_(key);
+  BookingShard& shard = shard_of(hash);
+  const EventRef event = shard.event(hash, key, event_id);
   const auto now = clock_.now();
   if (!now) return done(std::unexpected(now.error()));
-  const std::uint64_t hash = hash_(key);
-  shard_of(hash).release(hash, key, event_id, generation, policy, *now);
+  shard.release(event, generation, policy, *now);
   done({});
 }
 

@@ -4,7 +4,14 @@
 
 namespace dripgate::store {
 
-EventTable::EventTable() : index_(kIndexEntriesMin), mask_(kIndexEntriesMin - 1) {}
+EventTable::EventTable() : index_(kIndexEntriesMin), mask_(kIndexEntriesMin - 1) {
+  publish_hints();
+}
+
+void EventTable::publish_hints() {
+  hint_index_.store(reinterpret_cast<std::uintptr_t>(index_.data()), std::memory_order_relaxed);
+  hint_mask_.store(mask_, std::memory_order_relaxed);
+}
 
 EventNode* EventTable::find(std::uint32_t hash, const KeySlot* key, std::string_view id) {
   for (std::size_t at = hash & mask_; index_[at].node != 0; at = (at + 1) & mask_) {
@@ -70,6 +77,7 @@ void EventTable::grow() {
   for (const Entry& entry : old) {
     if (entry.node != 0) place(entry);
   }
+  publish_hints();
 }
 
 }  // namespace dripgate::store

@@ -3,6 +3,7 @@
 // however many are kept. Used by memory/booking_shard under the shard's lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -31,8 +32,13 @@ class EventTable {
   EventTable(const EventTable&) = delete;
   EventTable& operator=(const EventTable&) = delete;
 
-  /// Starts loading the index line of a hash, so that the look-up a little later does not wait for it.
-  void prefetch(std::uint32_t hash) const { __builtin_prefetch(&index_[hash & mask_]); }
+  /// Starts loading the index line of a hash, so that `find` and `insert` do not wait for it later. The one
+  /// call that needs no lock: an address that is out of date costs a wasted look, nothing else.
+  void prefetch(std::uint32_t hash) const {
+    const std::size_t at = hash & hint_mask_.load(std::memory_order_relaxed);
+    const std::uintptr_t index = hint_index_.load(std::memory_order_relaxed);
+    __builtin_prefetch(reinterpret_cast<const void*>(index + at * sizeof(Entry)), /*for writing*/ 1);
+  }
   [[nodiscard]] EventNode* find(std::uint32_t hash, const KeySlot* key, std::string_view id);
   /// The name must not be there yet.
   EventNode& insert(std::uint32_t hash, KeySlot* key, std::string id);
@@ -51,9 +57,13 @@ class EventTable {
   EventNode& new_node();
   void place(Entry entry);
   void grow();
+  void publish_hints();
 
   std::vector<Entry> index_;
   std::size_t mask_ = 0;
+  // Where the index is, as numbers: prefetch reads them while another thread may move it.
+  std::atomic<std::uintptr_t> hint_index_ = 0;
+  std::atomic<std::size_t> hint_mask_ = 0;
   std::size_t size_ = 0;
   std::vector<std::unique_ptr<EventNode[]>> chunks_;
   std::uint32_t nodes_made_ = 0;
