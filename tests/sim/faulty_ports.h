@@ -43,9 +43,10 @@ struct Trouble {
   Guard guard;  // answers that are on their way end with the life
 };
 
-/// One call under trouble. Answers are posted half of the time, so that a kill fits between any two steps.
-template <class T, class Call>
-void disturb(Trouble& trouble, Done<T> done, Call call) {
+/// One call under trouble. Answers are posted half of the time and calls a quarter, so that a kill fits
+/// between any two steps.
+template <class T>
+void disturb(Trouble& trouble, Done<T> done, std::move_only_function<void(Done<T>)> call) {
   const auto down = [] {
     return Result<T>(fail(ErrorCode::unavailable, "sim: the port is down", /*transient=*/true));
   };
@@ -64,6 +65,14 @@ void disturb(Trouble& trouble, Done<T> done, Call call) {
     };
   }
   if (trouble.dice.chance(trouble.now.port_fails, 1000)) return reply(down());
+  if (trouble.dice.chance(1, 4)) {
+    call = [&trouble, start = std::move(call)](Done<T> answered) mutable {
+      trouble.executor.post(
+          trouble.guard.wrap([start = std::move(start), answered = std::move(answered)]() mutable {
+            start(std::move(answered));
+          }));
+    };
+  }
   if (trouble.dice.chance(trouble.now.reply_lost, 1000)) {
     return call(Done<T>([reply = std::move(reply), unknown](Result<T>) mutable { reply(unknown()); }));
   }
@@ -75,33 +84,36 @@ class FaultyStore final : public store::BookingStore {
   FaultyStore(store::BookingStore& inner, Trouble& trouble) : inner_(inner), trouble_(trouble) {}
 
   void reserve(store::ReserveRequest request, Done<core::ReserveAnswer> done) override {
-    disturb<core::ReserveAnswer>(trouble_, std::move(done), [&](auto answered) {
+    disturb<core::ReserveAnswer>(trouble_, std::move(done), [=, this](auto answered) mutable {
       inner_.reserve(std::move(request), std::move(answered));
     });
   }
   void gate(store::GateRequest request, Done<core::GateAnswer> done) override {
-    disturb<core::GateAnswer>(trouble_, std::move(done),
-                              [&](auto answered) { inner_.gate(std::move(request), std::move(answered)); });
+    disturb<core::GateAnswer>(trouble_, std::move(done), [=, this](auto answered) mutable {
+      inner_.gate(std::move(request), std::move(answered));
+    });
   }
   void done(std::string key, std::string event_id, std::uint32_t generation, Done<void> settled) override {
-    disturb<void>(trouble_, std::move(settled),
-                  [&](auto answered) { inner_.done(key, event_id, generation, std::move(answered)); });
+    disturb<void>(trouble_, std::move(settled), [=, this](auto answered) mutable {
+      inner_.done(key, event_id, generation, std::move(answered));
+    });
   }
   void release(std::string key, std::string event_id, std::uint32_t generation, core::BookingPolicyPtr policy,
                Done<void> done) override {
-    disturb<void>(trouble_, std::move(done), [&](auto answered) {
+    disturb<void>(trouble_, std::move(done), [=, this](auto answered) mutable {
       inner_.release(key, event_id, generation, policy, std::move(answered));
     });
   }
   void freeze(std::string key, WallTime until, Done<void> done) override {
     disturb<void>(trouble_, std::move(done),
-                  [&](auto answered) { inner_.freeze(key, until, std::move(answered)); });
+                  [=, this](auto answered) mutable { inner_.freeze(key, until, std::move(answered)); });
   }
   void thaw(std::string key, Done<void> done) override { inner_.thaw(std::move(key), std::move(done)); }
   void reset(std::string key, Done<void> done) override { inner_.reset(std::move(key), std::move(done)); }
   void inspect(std::string key, core::BookingPolicyPtr policy, Done<core::KeyView> done) override {
-    disturb<core::KeyView>(trouble_, std::move(done),
-                           [&](auto answered) { inner_.inspect(key, policy, std::move(answered)); });
+    disturb<core::KeyView>(trouble_, std::move(done), [=, this](auto answered) mutable {
+      inner_.inspect(key, policy, std::move(answered));
+    });
   }
 
  private:
@@ -113,8 +125,9 @@ class FaultyPublisher final : public broker::Publisher {
  public:
   FaultyPublisher(broker::Publisher& inner, Trouble& trouble) : inner_(inner), trouble_(trouble) {}
   void publish(broker::Message message, Done<void> done) override {
-    disturb<void>(trouble_, std::move(done),
-                  [&](auto answered) { inner_.publish(std::move(message), std::move(answered)); });
+    disturb<void>(trouble_, std::move(done), [=, this](auto answered) mutable {
+      inner_.publish(std::move(message), std::move(answered));
+    });
   }
 
  private:
@@ -130,7 +143,7 @@ class FaultyLetters final : public broker::DeadLetters {
       return done(fail(ErrorCode::unavailable, "sim: dead letters are down", /*transient=*/true));
     }
     disturb<void>(trouble_, std::move(done),
-                  [&](auto answered) { inner_.add(std::move(letter), std::move(answered)); });
+                  [=, this](auto answered) mutable { inner_.add(std::move(letter), std::move(answered)); });
   }
   void list(std::uint64_t after, std::size_t count, Done<broker::DeadLetterPage> done) override {
     inner_.list(after, count, std::move(done));
@@ -164,7 +177,8 @@ class FaultySource final : public broker::EventSource {
       inner_.lapse(token);
       return done(fail(ErrorCode::unavailable, "sim: the ack failed", /*transient=*/true));
     }
-    disturb<void>(trouble_, std::move(done), [&](auto answered) { inner_.ack(token, std::move(answered)); });
+    disturb<void>(trouble_, std::move(done),
+                  [=, this](auto answered) mutable { inner_.ack(token, std::move(answered)); });
   }
   void lapse(std::uint64_t token) override { inner_.lapse(token); }
   void pause() override { inner_.pause(); }
@@ -191,8 +205,9 @@ class FaultyTimer final : public broker::Timer {
     if (dice.chance(trouble_.now.timer_late, 1000)) entry.due += dice.span(1us, 8s);
     trouble_.note("timer entry " + entry.id.substr(entry.id.find('-')) + " of " +
                   *broker::find(entry.message.attributes, "dripgate-id"));
-    disturb<void>(trouble_, std::move(done),
-                  [&](auto answered) { inner_.schedule(std::move(entry), std::move(answered)); });
+    disturb<void>(trouble_, std::move(done), [=, this](auto answered) mutable {
+      inner_.schedule(std::move(entry), std::move(answered));
+    });
   }
   void start(Handler handler) override {
     inner_.start([this, handler = std::move(handler)](broker::FiredEntry fired) {
@@ -205,7 +220,7 @@ class FaultyTimer final : public broker::Timer {
   }
   void settle(std::uint64_t token, Done<void> done) override {
     disturb<void>(trouble_, std::move(done),
-                  [&](auto answered) { inner_.settle(token, std::move(answered)); });
+                  [=, this](auto answered) mutable { inner_.settle(token, std::move(answered)); });
   }
   void lapse(std::uint64_t token) override { inner_.lapse(token); }
   void pause() override { inner_.pause(); }

@@ -75,10 +75,26 @@ void Ledger::check_horizon(bool accepted, WallTime slot, WallTime first, const c
         std::to_string(policy.max_delay.count()) + " us: " + (accepted ? "accepted" : "refused"));
 }
 
+void Ledger::booked(const std::string& key, const std::string& event_id, WallTime slot) {
+  keys_[key].slots[event_id] = slot;
+}
+
+void Ledger::unbooked(const std::string& key, const std::string& event_id) {
+  keys_[key].slots.erase(event_id);
+}
+
+void Ledger::newcomer_passed(const std::string& key, const std::string& event_id, WallTime now) {
+  for (const auto& [other, slot] : keys_[key].slots) {
+    if (slot > now)
+      return fault(event_id + " passed at " + text(now) + " before " + other + ", booked for " + text(slot));
+  }
+}
+
 void Ledger::commit() {
   for (auto& [name, key] : keys_) {
     for (auto it = key.charges.rbegin(); it != key.charges.rend() && it->staged; ++it) it->staged = false;
     key.frozen_until = std::max(key.frozen_until, key.frozen_staged);
+    key.durable_slots = key.slots;
   }
 }
 
@@ -86,6 +102,7 @@ void Ledger::roll_back() {
   for (auto& [name, key] : keys_) {
     std::erase_if(key.charges, [](const Charge& charge) { return charge.staged; });
     key.frozen_staged = kLongAgo;
+    key.slots = key.durable_slots;
   }
 }
 
@@ -133,12 +150,17 @@ void RecordingStore::seen(const store::ReserveRequest& request, const core::Rese
   using Outcome = core::ReserveOutcome;
   if (answer.outcome == Outcome::now &&
       !ledger_.has(request.key, request.event_id, answer.slot, request.after_generation)) {
+    if (!request.after_generation && ledger_.charges(request.event_id) == 0) {
+      ledger_.newcomer_passed(request.key, request.event_id, answer.now);
+    }
+    ledger_.unbooked(request.key, request.event_id);
     ledger_.charge(request.key, {.at = answer.slot,
                                  .cost = request.cost,
                                  .event_id = request.event_id,
                                  .generation = answer.generation,
                                  .policy = request.policy});
   }
+  if (answer.outcome == Outcome::at) ledger_.booked(request.key, request.event_id, answer.slot);
   if (answer.outcome == Outcome::at || answer.outcome == Outcome::beyond_horizon) {
     ledger_.check_horizon(answer.outcome == Outcome::at, answer.slot, answer.first_received, *request.policy,
                           request.event_id);
@@ -164,6 +186,12 @@ void RecordingStore::seen(const store::GateRequest& request, const core::GateAns
                                 .event_id = ticket.event_id,
                                 .generation = ticket.generation,
                                 .policy = request.policy});
+  }
+  const bool lease = ledger_.has(ticket.key, ticket.event_id, answer.slot - kReleaseLease, {});
+  if (answer.outcome == core::GateOutcome::rebook && !lease) {
+    ledger_.booked(ticket.key, ticket.event_id, answer.slot);
+  } else if (answer.outcome != core::GateOutcome::duplicate) {
+    ledger_.unbooked(ticket.key, ticket.event_id);
   }
   // REBOOK is not checked: to the end of a release lease is no booking.
   if (answer.outcome == core::GateOutcome::beyond_horizon) {

@@ -40,6 +40,10 @@ class Ledger {
   void freeze(const std::string& key, WallTime until);
   void check_horizon(bool accepted, WallTime slot, WallTime first, const core::BookingPolicy& policy,
                      const std::string& event_id);
+  /// Slots that are booked, for the check that no newcomer passes them.
+  void booked(const std::string& key, const std::string& event_id, WallTime slot);
+  void unbooked(const std::string& key, const std::string& event_id);
+  void newcomer_passed(const std::string& key, const std::string& event_id, WallTime now);
   /// The turn is durable; the turn is lost.
   void commit();
   void roll_back();
@@ -60,6 +64,8 @@ class Ledger {
     std::vector<Charge> charges;
     WallTime frozen_until = kLongAgo;
     WallTime frozen_staged = kLongAgo;
+    std::map<std::string, WallTime> slots;          // event id -> booked slot
+    std::map<std::string, WallTime> durable_slots;  // ... as of the last durable turn
   };
   std::map<std::string, Key> keys_;
   std::vector<std::string> faults_;
@@ -77,6 +83,7 @@ class RecordingStore final : public store::BookingStore {
   }
   void release(std::string key, std::string event_id, std::uint32_t generation, core::BookingPolicyPtr policy,
                Done<void> done) override {
+    ledger_.unbooked(key, event_id);
     inner_.release(std::move(key), std::move(event_id), generation, std::move(policy), std::move(done));
   }
   void freeze(std::string key, WallTime until, Done<void> done) override {

@@ -77,28 +77,32 @@ core::StreamPtr make_stream(Dice& dice) {
   return stream;
 }
 
-Troubles draw_troubles(Dice& dice, bool sqlite) {
+/// What a history is about: nothing goes wrong, only the sink does, or everything.
+enum class Mood { calm, sink_only, everything };
+
+Troubles draw_troubles(Dice& dice, Mood mood, bool sqlite) {
   Troubles t;
-  if (dice.chance(1, 8)) return t;
+  if (mood == Mood::calm) return t;
   const auto some = [&dice](int one_in, int most) {
     return dice.chance(1, one_in) ? static_cast<int>(dice.between(1, most)) : 0;
   };
+  t.sink_fails = some(2, 250);
+  t.sink_lost_reply = some(3, 100);
+  t.sink_rate_limits = some(3, 150);
+  t.sink_refuses = some(4, 100);
+  if (mood == Mood::sink_only) return t;
+  t.sink_slow = some(3, 200);
   if (dice.chance(1, 2)) {
     t.port_fails = some(2, 60);
     t.reply_lost = some(2, 60);
     t.reply_late = some(2, 100);
     t.timer_early = some(3, 200);
     t.timer_late = some(2, 300);
-    if (!sqlite) t.timer_lost = some(5, 100);
-    t.timer_refused = some(5, 60);
+    if (!sqlite) t.timer_lost = some(3, 100);
   }
+  t.timer_refused = some(4, 150);
   t.ack_fails = some(2, 150);
   t.duplicated = some(2, 150);
-  t.sink_fails = some(2, 250);
-  t.sink_lost_reply = some(3, 100);
-  t.sink_rate_limits = some(3, 150);
-  t.sink_refuses = some(4, 100);
-  t.sink_slow = some(3, 200);
   return t;
 }
 
@@ -128,7 +132,7 @@ void draw_events(Plan& plan, Dice& dice) {
   }
 }
 
-void draw_disturbances(Plan& plan, Dice& dice) {
+void draw_disturbances(Plan& plan, Mood mood, Dice& dice) {
   const auto add = [&](Planned::Kind kind, Duration latest) -> Planned& {
     plan.timeline.push_back({.at = dice.span(0us, latest), .kind = kind});
     plan.timeline.back().key = static_cast<int>(dice.between(0, plan.keys - 1));
@@ -142,6 +146,7 @@ void draw_disturbances(Plan& plan, Dice& dice) {
     }
   }
   if (dice.chance(1, 4)) add(Kind::freeze, 20s).span = dice.span(1s, 30s);
+  if (mood != Mood::everything) return;
   if (dice.chance(1, 4)) {
     for (int i = static_cast<int>(dice.between(1, 3)); i > 0; --i)
       add(Kind::clock_back, 30s).span = dice.span(1ms, 4s);
@@ -157,7 +162,7 @@ void draw_disturbances(Plan& plan, Dice& dice) {
     add(Kind::resume, 1s).at = resume;
   }
   if (dice.chance(1, 2)) {
-    plan.kills_between_steps = static_cast<int>(dice.between(1, 6));
+    plan.kills_between_steps = static_cast<int>(dice.between(1, 12));
     for (int i = static_cast<int>(dice.between(0, 2)); i > 0; --i) add(Kind::kill, 60s);
   }
 }
@@ -192,9 +197,11 @@ Plan make_plan(std::uint64_t seed) {
   plan.sqlite = seed % 2 == 1;
   plan.stream = make_stream(dice);
   plan.keys = static_cast<int>(dice.between(1, 3));
-  plan.troubles = draw_troubles(dice, plan.sqlite);
+  const std::int64_t thrown = dice.between(0, 7);
+  const Mood mood = thrown == 0 ? Mood::calm : thrown <= 2 ? Mood::sink_only : Mood::everything;
+  plan.troubles = draw_troubles(dice, mood, plan.sqlite);
   draw_events(plan, dice);
-  if (dice.chance(4, 5)) draw_disturbances(plan, dice);
+  if (dice.chance(4, 5)) draw_disturbances(plan, mood, dice);
   plan.troubles_end = dice.span(30s, 180s);
   std::ranges::sort(plan.timeline, [](const Planned& a, const Planned& b) {
     return std::tie(a.at, a.kind, a.number, a.key, a.span) < std::tie(b.at, b.kind, b.number, b.key, b.span);
