@@ -10,6 +10,7 @@
 
 namespace dripgate::store {
 
+/// Keys; a BookingStore remembers as many event ids beside them.
 inline constexpr std::size_t kMemoryKeysMax = 4'000'000;
 
 [[nodiscard]] std::unique_ptr<BookingStore> make_memory_booking_store(Clock& clock,
