@@ -46,7 +46,7 @@ const char* word(broker::SinkVerdict verdict) {
 void DripWatch::on_verdict(const core::Stream& stream, const drip::EventVerdict& verdict) {
   obs::StreamMetrics& metrics = metrics_.stream(stream.id);
   metrics.verdict(word(verdict.kind));
-  if (verdict.kind == Kind::now || verdict.kind == Kind::scheduled) metrics.booking();
+  if (verdict.kind == Kind::scheduled) metrics.booking();
   verdicts_(stream.id, verdict);
 }
 

@@ -1,20 +1,13 @@
 // `dripgate lint FILE...`: what `up` would say about a config, without starting anything.
-#include <cstdlib>
+#include "config/lint.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/console.h"
 #include "cli/verbs.h"
-#include "config/config.h"
 
 namespace dripgate::cli {
 namespace {
-
-/// Lint must not depend on the machine it runs on: every variable counts as set.
-std::optional<std::string> any_variable(const std::string&) {
-  return "set-at-run-time";
-}
 
 nlohmann::json to_json(const config::Problem& problem) {
   return {{"file", problem.file},
@@ -30,18 +23,14 @@ int run_lint(const LintOptions& options) {
   bool refused = false;
   auto problems = nlohmann::json::array();
   for (const std::string& file : options.files) {
-    const config::Loaded loaded = config::load(file, any_variable);
-    refused |= !loaded.config.has_value();
-    for (const config::Problem& problem : loaded.problems) {
-      if (options.json) {
-        problems.push_back(to_json(problem));
-      } else {
-        print_line(fmt::format("{}{}", problem.warning ? "warning: " : "", to_string(problem)));
-      }
+    const config::Loaded loaded = config::load_for_lint(file);
+    const config::LintReport report = config::lint(loaded, file);
+    refused |= report.errors;
+    if (options.json) {
+      for (const config::Problem& problem : loaded.problems) problems.push_back(to_json(problem));
+    } else {
+      for (const std::string& line : report.lines) print_line(line);
     }
-    if (options.json || !loaded.config) continue;
-    print_line(fmt::format("{}: ok, {} streams, {} policies, version {}", file, loaded.config->streams.size(),
-                           loaded.config->policies.size(), loaded.config->version));
   }
   if (options.json) {
     print_line(nlohmann::json{{"ok", !refused}, {"problems", std::move(problems)}}.dump(2));
