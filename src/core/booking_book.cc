@@ -43,7 +43,7 @@ void KeyBook::charge_newcomer(Units cost) {
   add(state_.tail, now(), cost, false);
   for (std::size_t i = 0; i < policy_.limits.size(); ++i) add(i, state_.released[i], now(), cost, false);
   sync(state_.tail);
-  if (state_.repair_kind != RepairKind::none) charge_repair(cost, nullptr);
+  if (state_.repair_kind != RepairKind::none) sync(state_.repair);
 }
 
 void KeyBook::charge(Units cost, const EventRecord* booking) {

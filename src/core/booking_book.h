@@ -79,7 +79,7 @@ class KeyBook {
 
   // booking_cursor.cc; a null cursor: real releases only.
   [[nodiscard]] const Holding& holding(std::size_t i, const Cursor* cursor) const;
-  [[nodiscard]] Units log_limit(std::size_t i, Units cost, Numbers numbers) const;
+  [[nodiscard]] Units log_limit(std::size_t i, Numbers numbers) const;
   [[nodiscard]] Units room(std::size_t i, const Cursor* cursor, WallTime t, Numbers numbers) const;
   [[nodiscard]] WallTime next(std::size_t i, const Cursor* cursor, WallTime t, Units cost,
                               Numbers numbers) const;

@@ -17,12 +17,11 @@ const Holding& KeyBook::holding(std::size_t i, const Cursor* cursor) const {
   return cursor == nullptr ? state_.released[i] : cursor->holdings[i];
 }
 
-Units KeyBook::log_limit(std::size_t i, Units cost, Numbers numbers) const {
+Units KeyBook::log_limit(std::size_t i, Numbers numbers) const {
   const Units limit = policy_.limits[i].limit;
   if (numbers == Numbers::gate) return limit;
-  const Units headroom = ceil_div<Units>(limit * rule_.log_headroom_percent, 100);
-  // A cost above the planned limit still gets a window of its own.
-  return std::min(limit, std::max({Units{1}, limit - headroom, cost}));
+  // A cost above the planned limit waits until the span is empty, as log_next does it.
+  return std::max<Units>(1, limit - ceil_div<Units>(limit * rule_.log_headroom_percent, 100));
 }
 
 Units KeyBook::room(std::size_t i, const Cursor* cursor, WallTime t, Numbers numbers) const {
@@ -36,7 +35,7 @@ Units KeyBook::room(std::size_t i, const Cursor* cursor, WallTime t, Numbers num
       break;
   }
   const auto* planned = cursor == nullptr ? nullptr : &cursor->holdings[i].log;
-  return log_limit(i, 1, numbers) - log_units(limit.window, state_.released[i].log, planned, t);
+  return log_limit(i, numbers) - log_units(limit.window, state_.released[i].log, planned, t);
 }
 
 WallTime KeyBook::next(std::size_t i, const Cursor* cursor, WallTime t, Units cost, Numbers numbers) const {
@@ -50,7 +49,7 @@ WallTime KeyBook::next(std::size_t i, const Cursor* cursor, WallTime t, Units co
       break;
   }
   const auto* planned = cursor == nullptr ? nullptr : &cursor->holdings[i].log;
-  return log_next(limit.window, log_limit(i, cost, numbers), state_.released[i].log, planned, t, cost);
+  return log_next(limit.window, log_limit(i, numbers), state_.released[i].log, planned, t, cost);
 }
 
 bool KeyBook::all_have_room(const Cursor* cursor, Units cost) const {
@@ -87,8 +86,7 @@ bool KeyBook::may_release(Units cost) const {
 }
 
 bool KeyBook::newcomer_may_pass(Units cost) const {
-  return now() >= state_.unknown_until && state_.tail.at <= now() && may_release(cost) &&
-         all_have_room(&state_.tail, cost);
+  return state_.tail.at <= now() && may_release(cost) && all_have_room(&state_.tail, cost);
 }
 
 WallTime KeyBook::release_valid_until(WallTime at) const {

@@ -21,9 +21,8 @@ class Firing {
       case EventState::released:
         return released_before();
       case EventState::dead_letter:  // whoever was told first may have died before writing it down
-        return record_.slot - record_.first_received > book_.policy().max_delay
-                   ? answer(GateOutcome::beyond_horizon, record_.slot)
-                   : impossible();
+        return record_.slot > record_.first_received ? answer(GateOutcome::beyond_horizon, record_.slot)
+                                                     : impossible();
       default:
         return answer(GateOutcome::duplicate, record_.slot);
     }
@@ -48,6 +47,7 @@ class Firing {
     if (book_.impossible(record_.cost)) {
       drop(booked);
       record_.state = EventState::dead_letter;
+      record_.slot = record_.first_received;  // there never was one; one beyond the horizon lies later
       return impossible();
     }
     return rebook(booked);

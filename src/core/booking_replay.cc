@@ -168,8 +168,9 @@ KeyBook::Reach KeyBook::reach_alone(std::size_t i, const Cursor& cursor, Units u
   const Limit& limit = policy_.limits[i];
   if (limit.algorithm == Algorithm::fixed_window) return reach_windows(i, cursor, units);
   if (limit.algorithm == Algorithm::sliding_log) {
-    const Units per_window = log_limit(i, 1, Numbers::plan);
-    return {cursor.at + (units - 1) / per_window * limit.window, (units - 1) % per_window + 1};
+    const Units per_window = log_limit(i, Numbers::plan);
+    const WallTime first = next(i, &cursor, cursor.at, 1, Numbers::plan);
+    return {first + (units - 1) / per_window * limit.window, (units - 1) % per_window + 1};
   }
   Holding bucket = cursor.holdings[i];
   bucket_add(limit, bucket, cursor.at, units - 1, limit.capacity);

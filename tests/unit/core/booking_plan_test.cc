@@ -316,6 +316,13 @@ TEST(BookingReplay, AMixOfLimitsIsReplayedInBoundedStepsToALowerBound) {
   EXPECT_LE(newcomer.slot - (end + 1h), drain + 90s);
 }
 
+TEST(BookingReplay, ALogOfOneUnitIsReplayedBehindTheRounds) {
+  Drip drip({log_limit(1, 10s), window_limit(3, 13s)}, Spread::start, PlanRule{});
+  for (int i = 0; i <= 2 * kReplayRoundsMax; ++i) (void)drip.reserve(std::to_string(i), 1, kT0);
+  const WallTime now = kT0 + 24h;
+  EXPECT_EQ(drip.reserve("n", 1, now).slot, now + 2 * kReplayRoundsMax * 10s);
+}
+
 TEST(BookingReplay, UnitsThatNeverFireLeaveThePendingCountInTwoAges) {
   Drip drip({window_limit(10, 60s)}, Spread::start, PlanRule{});
   for (int i = 0; i < 110; ++i) (void)drip.reserve(std::to_string(i), 1, kT0);

@@ -166,6 +166,19 @@ TEST_F(BookingRecord, ARetryAfterADeliveredAttemptIsADuplicate) {
   EXPECT_EQ(r("a", kT0, {.after_generation = 0}), "DUPLICATE");
 }
 
+TEST_F(BookingRecord, ARetryOfAReleaseWhoseLeaseWasWaitedForIsChargedAnew) {
+  EXPECT_EQ(r("x", kT0, {.cost = 2}), "NOW");
+  EXPECT_EQ(r("a", kT0), at(60s));
+  EXPECT_EQ(g("a", 0, kT0 + 60s), "GO");
+  EXPECT_EQ(g("a", 0, kT0 + 61s), rebook(120s));
+  EXPECT_EQ(r("a", kT0 + 62s, {.after_generation = 0}), "NOW");
+  EXPECT_EQ(last.generation, 2u);
+  EXPECT_EQ(released(), 2);
+  EXPECT_EQ(r("a", kT0 + 63s, {.after_generation = 0}), "NOW") << "the same attempt";
+  EXPECT_EQ(released(), 2);
+  EXPECT_EQ(g("a", 1, kT0 + 120s), "DUPLICATE");
+}
+
 TEST_F(BookingRecord, ARetryWithoutARecordTakesTheNextGeneration) {
   EXPECT_EQ(r("a", kT0, {.first_received = kT0 - 10s, .after_generation = 6}), "NOW");
   EXPECT_EQ(last.generation, 7u);
@@ -203,10 +216,25 @@ TEST_F(BookingRecord, AnEventBeyondTheHorizonAtTheGateIsToldAsOftenAsItsTimerFir
   EXPECT_EQ(record("a").state, EventState::dead_letter);
   EXPECT_EQ(drip.state.pending(), 0);
   EXPECT_EQ(g("a", 0, kT0 + 61s), "BEYOND " + ms_text(kT0 + 90s)) << "the first answer may be lost";
+  drip.policy.max_delay = 1h;
+  EXPECT_EQ(g("a", 0, kT0 + 61s), "BEYOND " + ms_text(kT0 + 90s));
   EXPECT_EQ(r("a", kT0 + 62s), "DUPLICATE");
   EXPECT_EQ(r("a", kT0 + 200s, {.first_received = kT0 + 200s, .after_generation = 0}), "NOW");
   EXPECT_EQ(last.generation, 1u);
   EXPECT_EQ(g("a", 0, kT0 + 201s), "DUPLICATE");
+}
+
+TEST_F(BookingRecord, TheHorizonIsInclusiveAtTheGateToo) {
+  for (const Duration horizon : {Duration{120s}, 120s - 1us}) {
+    drip = Drip({window_limit(2, 60s)}, Spread::start, PlanRule{});
+    drip.policy.max_delay = horizon;
+    EXPECT_EQ(r("x", kT0, {.cost = 2}), "NOW");
+    EXPECT_EQ(r("a", kT0), at(60s));
+    EXPECT_EQ(r("b", kT0), at(60s));
+    drip.policy.limits = {window_limit(1, 60s)};
+    EXPECT_EQ(g("a", 0, kT0 + 60s), "GO");
+    EXPECT_EQ(g("b", 0, kT0 + 60s), (horizon == 120s ? "REBOOK " : "BEYOND ") + ms_text(kT0 + 120s));
+  }
 }
 
 TEST_F(BookingRecord, ALimitBelowTheCostIsImpossibleAtTheGate) {
@@ -214,7 +242,8 @@ TEST_F(BookingRecord, ALimitBelowTheCostIsImpossibleAtTheGate) {
   EXPECT_EQ(r("a", kT0, {.cost = 2}), at(60s));
   drip.policy.limits = {window_limit(1, 60s)};
   EXPECT_EQ(g("a", 0, kT0 + 60s), "IMPOSSIBLE");
-  EXPECT_EQ(g("a", 0, kT0 + 60s), "IMPOSSIBLE");
+  drip.policy.limits = {window_limit(2, 60s)};
+  EXPECT_EQ(g("a", 0, kT0 + 60s), "IMPOSSIBLE") << "what was told stays, whatever the limits are now";
   EXPECT_EQ(drip.state.pending(), 0);
   EXPECT_EQ(r("n", kT0 + 60s), "NOW");
 }
@@ -274,6 +303,26 @@ TEST_F(BookingRecord, NewcomersOfAKeyWithUnknownHistoryWaitForOneWindow) {
   EXPECT_EQ(text(drip.gate("b", ticket(kT0), kT0 + 3s)), "GO");
   EXPECT_EQ(g("n", 0, kT0 + 60s), "GO");
   EXPECT_EQ(r("m", kT0 + 60s), "NOW");
+}
+
+TEST(BookingEmptied, ATicketStandsInNoPlanAndTakesNoneBack) {
+  Drip drip({window_limit(2, 60s)}, Spread::even, PlanRule{});
+  EXPECT_EQ(drip.gate("s", ticket(kT0 + 120s), kT0).slot, kT0 + 120s) << "early";
+  for (const auto slot : {90s, 120s, 150s})
+    EXPECT_EQ(drip.reserve(std::to_string(slot / 1s), 1, kT0).slot, kT0 + slot) << "behind the one pending";
+  EXPECT_EQ(drip.gate("t", ticket(kT0 + 125s), kT0).slot, kT0 + 125s);
+  core::freeze(drip.state, kT0 + 130s);
+  EXPECT_EQ(text(drip.gate("t", 4, kT0 + 126s)), "REBOOK " + ms_text(kT0 + 130s)) << "room was kept";
+  EXPECT_EQ(drip.reserve("n", 1, kT0 + 126s).slot, kT0 + 180s) << "the tail's window is still full";
+}
+
+TEST(BookingEmptied, ARecordOfAnEarlierStateTakesNothingOutOfThePlan) {
+  Drip drip({window_limit(2, 60s)}, Spread::start, PlanRule{});
+  for (const char* id : {"x", "y", "a", "b"}) (void)drip.reserve(id, 1, kT0);
+  drip.records["a"]->leak -= 5;  // the same epoch by chance
+  ASSERT_TRUE(drip.release("a", kT0));
+  EXPECT_EQ(drip.state.pending(), 2) << "it ages out";
+  EXPECT_EQ(drip.reserve("c", 1, kT0).slot, kT0 + 120s);
 }
 
 TEST(BookingEmptied, TheWaitIsTheLongestWindowOfTheLimits) {
