@@ -48,9 +48,8 @@ class Engine {
   /// Ordered end of every pipeline, at most `wait` on the clock of the loop; `done` on the loop.
   void shutdown(Duration wait, Task done);
 
-  /// Null: no such stream, or the pipelines are down (is_up says which).
+  /// Null: no such stream, or the pipelines are down.
   [[nodiscard]] StreamLine* find(const std::string& stream);
-  [[nodiscard]] bool is_up() const { return up_; }
   [[nodiscard]] sqlite::Database& database() { return *database_; }
   [[nodiscard]] store::BookingStore& bookings() { return *bookings_; }
   /// False while the disk is full: nothing new is taken in, what is booked goes out (sqlite/space.h).

@@ -32,8 +32,8 @@ Result<Ingest::Weight> Ingest::enter(const std::vector<server::IngestEvent>& eve
   if (waiting <= kIngestEventsWaitingMax && bytes <= kIngestBytesWaitingMax) return weight;
   leave(weight);
   return fail(ErrorCode::unavailable,
-              fmt::format("{} events wait to be written, at most {}: try again later", waiting,
-                          kIngestEventsWaitingMax),
+              fmt::format("{} events of {} bytes wait to be written, at most {} of {} bytes: try again later",
+                          waiting, bytes, kIngestEventsWaitingMax, kIngestBytesWaitingMax),
               true);
 }
 

@@ -44,7 +44,6 @@ void Loop::post(Task task) {
     const std::scoped_lock lock(mutex_);
     if (stopping_) return;
     ready_.push_back(std::move(task));
-    queued_.store(ready_.size(), std::memory_order_relaxed);
   }
   wake_.notify_one();
 }
@@ -113,7 +112,6 @@ std::size_t Loop::take(std::vector<Task>& turn, std::size_t room) {
     turn.push_back(std::move(ready_.front()));
     ready_.pop_front();
   }
-  queued_.store(ready_.size(), std::memory_order_relaxed);
   return count;
 }
 

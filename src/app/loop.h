@@ -4,7 +4,6 @@
 // called from any thread; the rest from the owner's.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -38,8 +37,6 @@ class Loop final : public Executor {
   /// the loop has stopped and the task did not run.
   bool run(Task task);
 
-  [[nodiscard]] std::size_t queued() const { return queued_.load(std::memory_order_relaxed); }
-
  private:
   struct Timer {
     MonoTime due;
@@ -59,7 +56,6 @@ class Loop final : public Executor {
   std::vector<Timer> timers_;  // heap, the earliest in front
   std::uint64_t sequence_ = 0;
   bool stopping_ = false;
-  std::atomic<std::size_t> queued_{0};
   Task end_turn_;
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
-// Every numeric bound of the product, with its unit and reason. A queue, loop or retry without a name here
-// does not exist.
+// The numeric bounds that rooms share, with unit and reason. A bound of one room stands, named, at the head
+// of its file; a queue, loop or retry without a named bound does not exist.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,9 @@ inline constexpr Duration kHorizonMax = std::chrono::hours{24 * 30};
 inline constexpr std::size_t kOutstandingMessagesDefault = 1000;
 inline constexpr std::size_t kOutstandingBytesDefault = 64u << 20;
 inline constexpr int kHopsMax = 10;  // publishes of one event across topics before it is a circle
-inline constexpr std::size_t kTurnTasksMax = 256;  // tasks that share one SQLite commit
-inline constexpr std::size_t kDueBatch = 256;      // timer entries taken per look
+inline constexpr std::size_t kTurnTasksMax = 256;           // tasks that share one SQLite commit
+inline constexpr std::size_t kFiringsOutstandingMax = 256;  // timer entries fired and not yet settled
+inline constexpr std::int64_t kReplayRateMax = 10'000;      // dead letters replayed per second
 inline constexpr Duration kIngestVerdictWait = 250ms;
 
 // --- HTTP

@@ -61,7 +61,7 @@ void add_dlq(CLI::App& program, Run& run) {
   CLI::Option* one = replay.add_option("SEQ", options->sequence, "Its number in the list");
   CLI::Option* all = replay.add_flag("--all", options->all, "All that are there now");
   replay.add_option("--per-second", options->per_second, "All: at most so many per second")
-      ->check(CLI::Range(1, 100'000))
+      ->check(CLI::Range(std::int64_t{1}, kReplayRateMax))
       ->capture_default_str();
   one->excludes(all);
 

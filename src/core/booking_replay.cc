@@ -8,6 +8,15 @@
 #include "core/fixed_window.h"
 
 namespace dripgate::core {
+namespace {
+
+/// count windows after t; never past the end of time, however low a limit was set under a large backlog.
+WallTime windows_later(WallTime t, Units count, Duration window) {
+  const Wide at = Wide{to_us(t)} + Wide{count} * window.count();
+  return from_us(saturate(std::min<Wide>(at, to_us(kNeverEnds))));
+}
+
+}  // namespace
 
 void KeyBook::anchor(WallTime from) {
   // Strictly ahead: a tail at now with units pending would let a newcomer pass the overdue.
@@ -138,7 +147,7 @@ Units KeyBook::skip_windows(const Nest& nest, Cursor& cursor, Units units) const
           std::min({count, left / capacity, (window_end(policy_.limits[i], cursor.at) - cursor.at) / window});
     }
     if (count < 1) continue;
-    const WallTime behind = cursor.at + count * window;
+    const WallTime behind = windows_later(cursor.at, count, window);
     for (std::size_t i = 0; i < policy_.limits.size(); ++i) {
       if (skipped_whole(i))
         cursor.holdings[i] = {window_start(policy_.limits[i], behind), 0, {}};
@@ -170,7 +179,7 @@ KeyBook::Reach KeyBook::reach_alone(std::size_t i, const Cursor& cursor, Units u
   if (limit.algorithm == Algorithm::sliding_log) {
     const Units per_window = log_limit(i, Numbers::plan);
     const WallTime first = next(i, &cursor, cursor.at, 1, Numbers::plan);
-    return {first + (units - 1) / per_window * limit.window, (units - 1) % per_window + 1};
+    return {windows_later(first, (units - 1) / per_window, limit.window), (units - 1) % per_window + 1};
   }
   Holding bucket = cursor.holdings[i];
   bucket_add(limit, bucket, cursor.at, units - 1, limit.capacity);
@@ -184,7 +193,7 @@ KeyBook::Reach KeyBook::reach_windows(std::size_t i, const Cursor& cursor, Units
   const Units whole = (units - left - 1) / limit.limit;
   const Units rest = units - left - whole * limit.limit;
   WallTime at = window_end(limit, cursor.at);
-  if (!limit.zone) return {at + whole * limit.window, rest};
+  if (!limit.zone) return {windows_later(at, whole, limit.window), rest};
   // Calendar days one by one; behind the horizon nobody books any more.
   const WallTime stop = std::max(now(), cursor.at) + policy_.max_delay;
   for (Units day = 0; day < whole && at <= stop; ++day) at = window_end(limit, at);

@@ -8,13 +8,13 @@
 #include <optional>
 
 #include "base/guard.h"
+#include "base/limits.h"
 #include "drip/intake.h"
 #include "drip/reservations.h"
 #include "drip/wiring.h"
 
 namespace dripgate::drip {
 
-inline constexpr std::int64_t kReplayRateMax = 10'000;  // letters per second
 /// Letters looked at in one list call.
 inline constexpr std::size_t kReplayPage = 64;
 

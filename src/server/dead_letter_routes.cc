@@ -18,7 +18,6 @@ namespace {
 constexpr auth::ScopeSet kReaders{auth::Scope::consume, auth::Scope::admin};
 constexpr auth::ScopeSet kOperators{auth::Scope::admin};
 constexpr std::uint64_t kPageDefault = 100;
-constexpr std::int64_t kReplayRateMax = 100'000;  // per second
 constexpr std::uint64_t kSequenceMax = std::uint64_t{1} << 62;
 
 http::Response no_such_letter(const Visit& visit) {

@@ -1,7 +1,7 @@
 // Database: one connection to one file and the turn that groups its writes into one commit.
 //
 // A turn is a run of tasks on one executor. The first write of a turn opens its transaction; end_turn() lets
-// every participant flush what it kept back, commits (WAL, synchronous=FULL: durable), then runs the
+// every participant flush what it kept back, commits (WAL, synchronous=EXTRA: durable), then runs the
 // after_commit callbacks. Ports on this file answer inside the turn, so event, booking and timer share a
 // commit; whatever leaves the process (an HTTP reply, a delivery) is started by after_commit. A failed commit
 // makes every answer of the turn void: callbacks get the error, participants forget, and the owner of the

@@ -118,11 +118,11 @@ TEST_P(BrokerTimer, TakesTheSameIdOnce) {
 }
 
 TEST_P(BrokerTimer, FiresNoMoreThanABatchUntilSettled) {
-  const int count = static_cast<int>(kDueBatch) + 50;
+  const int count = static_cast<int>(kFiringsOutstandingMax) + 50;
   for (int i = 0; i < count; ++i) schedule(std::to_string(i), kT0 + 1s);
   start();
   world_->run_for(1min);
-  EXPECT_EQ(fired_.size(), kDueBatch);
+  EXPECT_EQ(fired_.size(), kFiringsOutstandingMax);
   for (std::size_t i = 0; i < fired_.size(); ++i) settle(fired_[i].token);
   EXPECT_EQ(fired_.size(), static_cast<std::size_t>(count));
   std::set<std::string> once;

@@ -149,7 +149,7 @@ class History {
     life_->pipeline.status(
         [&](Result<drip::PipelineStatus> answer) { status = answer.value_or(drip::PipelineStatus{}); });
     // Twice: what is duplicated on the way counts too.
-    const std::size_t most = 2 * (2 * kOutstandingMax + kDueBatch);
+    const std::size_t most = 2 * (2 * kOutstandingMax + kFiringsOutstandingMax);
     if (status && status->outstanding > most) ledger_.fault("more is in hand than flow control allows");
   }
 

@@ -181,7 +181,7 @@ class FakeTimer final : public broker::Timer {
   }
   /// Each armed task fires at most one entry; one that finds the clock stepped back arms again.
   void look() {
-    if (!handler_ || paused_ || outstanding_ >= kDueBatch) return;
+    if (!handler_ || paused_ || outstanding_ >= kFiringsOutstandingMax) return;
     FakeTimerQueue::Stored* first = nullptr;
     std::uint64_t first_token = 0;
     for (auto& [token, stored] : queue_.entries) {

@@ -19,7 +19,8 @@ namespace dripgate::broker::sqlite {
 
 /// Longest sleep while entries wait: how late an entry can be after the clock jumped ahead.
 inline constexpr Duration kTimerLookInterval = 1s;
-/// Entries that one look reads; the next look is another task. At most kDueBatch are out at once.
+/// Entries that one look reads; the next look is another task. At most kFiringsOutstandingMax are out at
+/// once.
 inline constexpr std::size_t kTimerReadBatch = 32;
 
 class StreamTimer final : public Timer, public db::Participant {
@@ -67,7 +68,7 @@ class StreamTimer final : public Timer, public db::Participant {
   void arm();
   [[nodiscard]] bool is_firing() const { return handler_ != nullptr && !paused_; }
   [[nodiscard]] bool has_room() const {
-    return leases_.claimed() < kDueBatch && leases_.lapsed() < kLapsedMax;
+    return leases_.claimed() < kFiringsOutstandingMax && leases_.lapsed() < kLapsedMax;
   }
 
   ContextPtr context_;

@@ -70,7 +70,7 @@ Result<void> StreamTimer::read(std::vector<Row>& rows) {
 }
 
 Result<void> StreamTimer::read_lapsed(std::vector<Row>& rows) {
-  while (!held_ && leases_.claimed() < kDueBatch && rows.size() < kTimerReadBatch) {
+  while (!held_ && leases_.claimed() < kFiringsOutstandingMax && rows.size() < kTimerReadBatch) {
     const auto sequence = leases_.take_ready();
     if (!sequence) return {};
     db::Statement& row = context_->database.statement(kReadOne).bind(*sequence);
@@ -99,7 +99,8 @@ Result<void> StreamTimer::read_due(std::vector<Row>& rows) {
     return {};
   }
   const std::int64_t now = to_us(context_->clock.now());
-  const std::size_t limit = std::min(kTimerReadBatch - rows.size(), kDueBatch - leases_.claimed());
+  const std::size_t limit =
+      std::min(kTimerReadBatch - rows.size(), kFiringsOutstandingMax - leases_.claimed());
   const Result<std::size_t> same = take_rows(
       context_->database.statement(kReadSameDue).bind(scope_.number, cursor_.due, cursor_.sequence, limit),
       rows);

@@ -316,6 +316,20 @@ TEST(BookingReplay, AMixOfLimitsIsReplayedInBoundedStepsToALowerBound) {
   EXPECT_LE(newcomer.slot - (end + 1h), drain + 90s);
 }
 
+TEST(BookingReplay, ABacklogThatWouldOutlastTimeIsBeyondTheHorizon) {
+  const std::vector<std::vector<core::Limit>> families{
+      {window_limit(1, 24h)}, {bucket_limit(1, 24h, 1)}, {log_limit(1, 24h), window_limit(1, 23h)}};
+  for (const auto& limits : families) {
+    Drip drip(limits, Spread::start, PlanRule{});
+    drip.policy.max_delay = 30 * 24h;
+    (void)drip.reserve("a", 1, kT0);
+    (void)drip.reserve("b", 1, kT0);
+    drip.state.pending_new = core::Units{1} << 40;
+    EXPECT_EQ(drip.reserve("n", 1, kT0 + 72h).outcome, core::ReserveOutcome::beyond_horizon);
+    EXPECT_GE(core::inspect(drip.state, drip.policy, kT0 + 72h).next_slot, kNeverEnds - 1h);
+  }
+}
+
 TEST(BookingReplay, ALogOfOneUnitIsReplayedBehindTheRounds) {
   Drip drip({log_limit(1, 10s), window_limit(3, 13s)}, Spread::start, PlanRule{});
   for (int i = 0; i <= 2 * kReplayRoundsMax; ++i) (void)drip.reserve(std::to_string(i), 1, kT0);
