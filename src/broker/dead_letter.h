@@ -32,7 +32,7 @@ struct DeadLetterPage {
 class DeadLetters {
  public:
   virtual ~DeadLetters() = default;
-  /// Adding the same (event_id, generation) again is one letter.
+  /// The same event_id, generation and body again is one letter: other bytes are never swallowed.
   virtual void add(DeadLetter letter, Done<void> done) = 0;
   /// At most `count` letters with sequence > after, ascending.
   virtual void list(std::uint64_t after, std::size_t count, Done<DeadLetterPage> done) = 0;

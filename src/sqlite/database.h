@@ -40,10 +40,9 @@ inline constexpr std::int64_t kBallastBytes = 512 << 10;
 inline constexpr int kCommitRoundsMax = 4;
 
 struct Options {
-  std::string vfs = {};  // empty: the system's; tests name their own
-  bool exclusive_owner =
-      false;  // take the lock file beside the database; a second owner gets ErrorCode::locked
-  std::int64_t max_bytes = 0;                  // 0: no bound; over it writes fail with ErrorCode::full
+  std::string vfs = {};          // empty: the system's; tests name their own
+  bool exclusive_owner = false;  // take the file for this process; a second owner gets ErrorCode::locked
+  std::int64_t max_bytes = 0;    // 0: no bound; over it writes fail with ErrorCode::full
   std::int64_t ballast_bytes = kBallastBytes;  // 0: none; see sqlite/space.h
   Duration busy_wait = kBusyWait;  // how long to wait for another connection's turn, then ErrorCode::locked
 };

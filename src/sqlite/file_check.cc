@@ -76,6 +76,11 @@ Result<void> check_file(const std::string& path, const std::string& vfs_name) {
     return {};
   full.resize(std::strlen(full.c_str()));
   if (exists(vfs, full + "-journal")) return {};
+  // A VFS calls an empty file absent. SQLite would remove the log, and every confirmed turn in it.
+  if (!exists(vfs, full) && exists(vfs, full + "-wal")) {
+    return fail(ErrorCode::corrupt, path + ": missing or empty, although its log (" + path +
+                                        "-wal) is there: restore a backup, or remove the log to start anew");
+  }
   using FileName =
       std::unique_ptr<const char, decltype([](const char* name) { sqlite3_free_filename(name); })>;
   const FileName name(sqlite3_create_filename(full.c_str(), "", "", 0, nullptr));

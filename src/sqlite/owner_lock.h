@@ -1,6 +1,7 @@
-// OwnerLock: the lock file beside the database; at most one process owns the file. The kernel gives it back
-// when the owner ends, however it ends. The file itself stays: removing it would let two owners hold two
-// files.
+// OwnerLock: at most one process owns a database. The lock is on the file itself, so that every name of it (a
+// link, another folder) meets the same lock; flock and SQLite's own locks do not see each other. The kernel
+// gives it back when the owner ends, however it ends. Held longer than any connection of this process:
+// closing a descriptor of a file drops the locks that SQLite has on it.
 #pragma once
 
 #include <string>
@@ -16,7 +17,8 @@ class OwnerLock {
   OwnerLock(const OwnerLock&) = delete;
   OwnerLock& operator=(const OwnerLock&) = delete;
 
-  /// Takes `<database>.lock`. Error: locked, io.
+  /// Creates the file if need be and takes it. Error: locked; io; invalid_argument: it has other hard links,
+  /// under which its log would not be found.
   Result<void> take(const std::string& database);
 
  private:

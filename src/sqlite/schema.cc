@@ -24,10 +24,10 @@ constexpr std::array kObjects{
     Object{"booking_keys",
            "CREATE TABLE booking_keys(key TEXT PRIMARY KEY, state BLOB NOT NULL, expires INTEGER NOT NULL) "
            "WITHOUT ROWID"},
-    Object{
-        "events",
-        "CREATE TABLE events(key TEXT NOT NULL, id TEXT NOT NULL, record BLOB NOT NULL, expires INTEGER NOT "
-        "NULL, PRIMARY KEY(key, id)) WITHOUT ROWID"},
+    Object{"events",
+           "CREATE TABLE events(stream TEXT NOT NULL, id TEXT NOT NULL, key TEXT NOT NULL, record BLOB NOT "
+           "NULL, "
+           "expires INTEGER NOT NULL, PRIMARY KEY(stream, id)) WITHOUT ROWID"},
     Object{"events_by_expiry", "CREATE INDEX events_by_expiry ON events(expires)"},
     // broker: names of topics, timers and dead-letter lists, with the next position of each.
     Object{"scopes",
@@ -54,7 +54,7 @@ constexpr std::array kObjects{
         "first_received INTEGER NOT NULL, dead_at INTEGER NOT NULL, attempts INTEGER NOT NULL, message_id "
         "TEXT NOT NULL, published INTEGER NOT NULL, attributes BLOB NOT NULL, body BLOB NOT NULL)"},
     Object{"dead_letters_by_event",
-           "CREATE UNIQUE INDEX dead_letters_by_event ON dead_letters(topic, event_id, generation)"},
+           "CREATE INDEX dead_letters_by_event ON dead_letters(topic, event_id, generation)"},
     Object{"dead_letters_by_age", "CREATE INDEX dead_letters_by_age ON dead_letters(topic, dead_at)"},
     // Space kept for a full disk (sqlite/space.h).
     Object{"ballast", "CREATE TABLE ballast(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)"},

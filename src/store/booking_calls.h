@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "core/booking.h"
 #include "store/booking_store.h"
@@ -21,6 +22,12 @@ struct EventRow {
   std::optional<core::EventRecord> record;
   WallTime expires = kLongAgo;
 };
+
+/// The stream a booking key belongs to: what stands before its first ':'. An event id is unique within it,
+/// and stays with the key it was first booked under: the same id under another key finds that record.
+[[nodiscard]] inline std::string_view stream_of(std::string_view key) {
+  return key.substr(0, key.find(':'));
+}
 
 /// What of the rows must be stored again.
 struct RowChanges {

@@ -15,7 +15,7 @@ namespace dripgate::store {
 
 struct ReserveRequest {
   std::string key;       // booking key, starts with the stream's id: "payouts:merchant_8421:payout"
-  std::string event_id;  // unique within the stream
+  std::string event_id;  // unique within the stream: known under another key, it stays with that one
   std::uint64_t body_digest = 0;
   core::Units cost = 1;
   std::optional<WallTime> first_received;  // empty: the store's now

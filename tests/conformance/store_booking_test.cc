@@ -17,6 +17,42 @@ TEST_P(BookingIdentity, AskingAgainReturnsTheSlotAndBooksNothing) {
   EXPECT_EQ(r("d", 1, 2000), "AT 120000");
 }
 
+TEST_P(BookingIdentity, AnIdIsOneEventInItsStreamWhateverItsKey) {
+  const std::string other = "s:other";
+  key = "s:first";
+  EXPECT_EQ(r("a", 2, 1000), "NOW");
+  EXPECT_EQ(r("b", 1, 1000), "AT 60000");
+  auto moved = request("b");
+  moved.key = other;  // the same event: its key's template has changed
+  EXPECT_EQ(words(try_reserve(moved)), "AT 60000");
+  moved.body_digest = 8;  // other bytes under a used id
+  EXPECT_EQ(words(try_reserve(moved)), "CONFLICT");
+  EXPECT_EQ(pending(), 1);
+  key = other;
+  EXPECT_EQ(pending(), 0);
+  // A ticket that names the other key stands for the same booking.
+  tickets.at("b").key = other;
+  EXPECT_EQ(g("b", 0, 60000), "GO");
+  EXPECT_TRUE(done("b", 0));
+  EXPECT_EQ(g("b", 0, 60001), "DUPLICATE");
+  key = "s:first";
+  EXPECT_EQ(pending(), 0);
+  // Another stream has ids of its own.
+  key = "t:first";
+  EXPECT_EQ(r("b", 1, 60002), "NOW");
+}
+
+TEST_P(BookingIdentity, AnIdThatIsOverBelongsToTheNextKeyThatAsks) {
+  policy.id_retention = 1h;
+  key = "s:first";
+  EXPECT_EQ(r("a", 1, 0), "NOW");
+  EXPECT_TRUE(done("a", 0));
+  key = "s:other";
+  EXPECT_EQ(r("a", 1, 2 * 3600 * 1000), "NOW");
+  EXPECT_EQ(r("b", 1, 2 * 3600 * 1000), "NOW");
+  EXPECT_EQ(r("c", 1, 2 * 3600 * 1000), "AT " + std::to_string(2 * 3600 * 1000 + 60000));
+}
+
 TEST_P(BookingIdentity, AReleasedEventAskedAgainInItsWindowIsNotChargedTwice) {
   const auto first = try_reserve(request("a"));
   ASSERT_EQ(words(first), "NOW");

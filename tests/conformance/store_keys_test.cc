@@ -121,9 +121,9 @@ TEST_P(BookingKeys, AClockStepOfFiveSecondsIsBridgedAndALargerOneIsAFailure) {
 TEST_P(BookingKeys, AClockStepHoldsForKeysThatWereNeverSeen) {
   EXPECT_EQ(r("a", 1, 60000), "NOW");
   key = "payouts:another";
-  EXPECT_EQ(r("a", 2, 58000), "NOW");
-  EXPECT_EQ(r("b", 1, 58000), "AT 120000");
-  EXPECT_EQ(r("c", 1, 54999), "ERROR clock_stepped_back");
+  EXPECT_EQ(r("b", 2, 58000), "NOW");
+  EXPECT_EQ(r("c", 1, 58000), "AT 120000");
+  EXPECT_EQ(r("d", 1, 54999), "ERROR clock_stepped_back");
 }
 
 TEST_P(BookingKeys, TheGateOfAnEmptiedStoreTakesTheTicketAsTheReservation) {

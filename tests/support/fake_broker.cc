@@ -211,7 +211,7 @@ class FakeDeadLetters final : public broker::DeadLetters {
   explicit FakeDeadLetters(FakeLetters& letters) : store_(letters) {}
 
   void add(broker::DeadLetter letter, Done<void> done) override {
-    if (store_.ids.emplace(letter.event_id, letter.generation).second) {
+    if (store_.ids.emplace(letter.event_id, letter.generation, letter.message.body).second) {
       letter.sequence = store_.next++;
       store_.letters.emplace(letter.sequence, std::move(letter));
     }
@@ -232,14 +232,14 @@ class FakeDeadLetters final : public broker::DeadLetters {
   void remove(std::uint64_t sequence, Done<bool> done) override {
     const auto it = store_.letters.find(sequence);
     if (it == store_.letters.end()) return done(false);
-    store_.ids.erase({it->second.event_id, it->second.generation});
+    store_.ids.erase({it->second.event_id, it->second.generation, it->second.message.body});
     store_.letters.erase(it);
     done(true);
   }
   void purge(WallTime before, Done<std::uint64_t> done) override {
     const auto gone = std::erase_if(store_.letters, [&](const auto& item) {
       if (item.second.dead_at >= before) return false;
-      store_.ids.erase({item.second.event_id, item.second.generation});
+      store_.ids.erase({item.second.event_id, item.second.generation, item.second.message.body});
       return true;
     });
     done(gone);

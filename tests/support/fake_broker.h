@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/limits.h"
@@ -47,7 +48,7 @@ struct FakeTimerQueue {
 
 struct FakeLetters {
   std::map<std::uint64_t, broker::DeadLetter> letters;
-  std::set<std::pair<std::string, std::uint32_t>> ids;
+  std::set<std::tuple<std::string, std::uint32_t, std::string>> ids;  // event id, generation, body
   std::uint64_t next = 1;
 };
 

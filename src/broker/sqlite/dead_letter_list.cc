@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kInsert =
     "INSERT INTO dead_letters(" DRIPGATE_LETTER_COLUMNS
-    ", topic) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "
-    "ON CONFLICT(topic, event_id, generation) DO NOTHING";
+    ", topic) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 WHERE NOT EXISTS("
+    "SELECT 1 FROM dead_letters WHERE topic=?14 AND event_id=?2 AND generation=?3 AND body=?13)";
 constexpr const char* kPage =
     "SELECT " DRIPGATE_LETTER_COLUMNS " FROM dead_letters WHERE seq>?1 AND seq<?2 ORDER BY seq LIMIT ?3";
 constexpr const char* kOne = "SELECT " DRIPGATE_LETTER_COLUMNS " FROM dead_letters WHERE seq=?1";

@@ -18,7 +18,7 @@ std::optional<Result<core::ReserveAnswer>> BookingShard::reserve(const EventRef&
                                                                  WallTime now) {
   const std::lock_guard lock(mutex_);
   sweep(now);
-  const auto opened = open(event);
+  const auto opened = open(event, now);
   if (!opened) return std::nullopt;
   RowChanges changes;
   auto answer = calls::reserve(opened->key->row, opened->event->row, request, now, changes);
@@ -30,7 +30,7 @@ std::optional<Result<core::GateAnswer>> BookingShard::gate(const EventRef& event
                                                            WallTime now) {
   const std::lock_guard lock(mutex_);
   sweep(now);
-  const auto opened = open(event);
+  const auto opened = open(event, now);
   if (!opened) return std::nullopt;
   RowChanges changes;
   auto answer = calls::gate(opened->key->row, opened->event->row, request, now, changes);
@@ -81,10 +81,17 @@ core::KeyView BookingShard::inspect(const std::string& key, const core::BookingP
   return calls::inspect(slot == nullptr ? KeyRow{} : slot->row, policy, now);
 }
 
-std::optional<BookingShard::Opened> BookingShard::open(const EventRef& event) {
+std::optional<BookingShard::Opened> BookingShard::open(const EventRef& event, WallTime now) {
+  EventNode* known = find_event(event);
+  if (known != nullptr && known->row.record && known->row.expires > now) return Opened{known->key, known};
   KeySlot* slot = open_key(event.key);
   if (slot == nullptr) return std::nullopt;
-  if (EventNode* known = events_.find(event.hash, slot, event.id)) return Opened{slot, known};
+  if (known != nullptr) {  // over, and waiting to be swept: from now on it is this key's
+    --known->key->events;
+    ++slot->events;
+    known->key = slot;
+    return Opened{slot, known};
+  }
   if (!event_quota_.take()) {
     close(Opened{slot, nullptr}, nullptr);
     return std::nullopt;
@@ -127,8 +134,7 @@ KeySlot* BookingShard::find_key(const std::string& key) {
 }
 
 EventNode* BookingShard::find_event(const EventRef& event) {
-  const KeySlot* slot = find_key(event.key);
-  return slot == nullptr ? nullptr : events_.find(event.hash, slot, event.id);
+  return events_.find(event.hash, stream_of(event.key), event.id);
 }
 
 void BookingShard::forget(KeySlot& key) {

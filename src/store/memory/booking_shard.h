@@ -1,4 +1,4 @@
-// BookingShard: the keys of one slice of the hash space with their event records, under one lock. Called by
+// BookingShard: the keys of some streams with their event records, under one lock. Called by
 // memory/booking_store from any thread; a call holds no other lock.
 #pragma once
 
@@ -21,9 +21,9 @@ class NameHash {
   explicit NameHash(HashKey secret) : secret_(secret) {}
 
   [[nodiscard]] std::uint64_t operator()(std::string_view key) const { return keyed_hash(secret_, key); }
-  /// The hash of an id within the key that hashed to `key_hash`.
-  [[nodiscard]] std::uint32_t operator()(std::uint64_t key_hash, std::string_view id) const {
-    const HashKey within{.first = secret_.first ^ key_hash, .second = secret_.second};
+  /// The hash of an id within the stream that hashed to `stream_hash`.
+  [[nodiscard]] std::uint32_t operator()(std::uint64_t stream_hash, std::string_view id) const {
+    const HashKey within{.first = secret_.first ^ stream_hash, .second = secret_.second};
     return static_cast<std::uint32_t>(keyed_hash(within, id) >> 32);
   }
 
@@ -69,8 +69,9 @@ class BookingShard {
       : hash_(hash), keys_(kBucketsMin, hash), key_quota_(keys), event_quota_(events) {}
 
   /// Starts loading what the call about this event will need: ask for it before anything else.
-  [[nodiscard]] EventRef event(std::uint64_t key_hash, const std::string& key, const std::string& id) const {
-    const std::uint32_t hash = hash_(key_hash, id);
+  [[nodiscard]] EventRef event(std::uint64_t stream_hash, const std::string& key,
+                               const std::string& id) const {
+    const std::uint32_t hash = hash_(stream_hash, id);
     events_.prefetch(hash);
     return {hash, key, id};
   }
@@ -101,7 +102,7 @@ class BookingShard {
     KeySlot* key;
     EventNode* event;  // null: only the key was asked for
   };
-  std::optional<Opened> open(const EventRef& event);
+  std::optional<Opened> open(const EventRef& event, WallTime now);
   void close(Opened opened, const core::BookingPolicyPtr& policy);
   KeySlot* open_key(const std::string& key);
   KeySlot* find_key(const std::string& key);

@@ -7,7 +7,7 @@
 namespace dripgate::store {
 namespace {
 
-/// Slices of the hash space: enough that a few dozen threads on different keys seldom meet.
+/// A stream lives in one of them, with all its keys: its event ids are unique across them.
 constexpr std::size_t kShards = 64;
 
 }  // namespace
@@ -20,8 +20,8 @@ MemoryBookingStore::MemoryBookingStore(Clock& clock, std::size_t keys_max)
   }
 }
 
-BookingShard& MemoryBookingStore::shard_of(std::uint64_t key_hash) {
-  return *shards_[key_hash % kShards];
+BookingShard& MemoryBookingStore::shard_of(std::uint64_t stream_hash) {
+  return *shards_[stream_hash % kShards];
 }
 
 void MemoryBookingStore::make_room(WallTime now) {
@@ -40,7 +40,7 @@ Result<Answer> MemoryBookingStore::with_room(WallTime now, Call call) {
 
 void MemoryBookingStore::reserve(ReserveRequest request, Done<core::ReserveAnswer> done) {
   if (auto valid = calls::check(request.policy); !valid) return done(std::unexpected(valid.error()));
-  const std::uint64_t hash = hash_(request.key);
+  const std::uint64_t hash = hash_(stream_of(request.key));
   BookingShard& shard = shard_of(hash);
   const EventRef event = shard.event(hash, request.key, request.event_id);
   const auto now = clock_.now();
@@ -52,7 +52,7 @@ void MemoryBookingStore::gate(GateRequest request, Done<core::GateAnswer> done) 
   if (auto valid = calls::check(request.policy); !valid) {
     return done(std::unexpected(valid.error()));
   }
-  const std::uint64_t hash = hash_(request.ticket.key);
+  const std::uint64_t hash = hash_(stream_of(request.ticket.key));
   BookingShard& shard = shard_of(hash);
   const EventRef event = shard.event(hash, request.ticket.key, request.ticket.event_id);
   const auto now = clock_.now();
@@ -62,7 +62,7 @@ void MemoryBookingStore::gate(GateRequest request, Done<core::GateAnswer> done) 
 
 void MemoryBookingStore::done(std::string key, std::string event_id, std::uint32_t generation,
                               Done<void> done) {
-  const std::uint64_t hash = hash_(key);
+  const std::uint64_t hash = hash_(stream_of(key));
   BookingShard& shard = shard_of(hash);
   const EventRef event = shard.event(hash, key, event_id);
   const auto now = clock_.now();
@@ -74,7 +74,7 @@ void MemoryBookingStore::done(std::string key, std::string event_id, std::uint32
 void MemoryBookingStore::release(std::string key, std::string event_id, std::uint32_t generation,
                                  core::BookingPolicyPtr policy, Done<void> done) {
   if (auto valid = calls::check(policy); !valid) return done(std::unexpected(valid.error()));
-  const std::uint64_t hash = hash_(key);
+  const std::uint64_t hash = hash_(stream_of(key));
   BookingShard& shard = shard_of(hash);
   const EventRef event = shard.event(hash, key, event_id);
   const auto now = clock_.now();
@@ -86,7 +86,7 @@ void MemoryBookingStore::release(std::string key, std::string event_id, std::uin
 void MemoryBookingStore::freeze(std::string key, WallTime until, Done<void> done) {
   const auto now = clock_.now();
   if (!now) return done(std::unexpected(now.error()));
-  BookingShard& shard = shard_of(hash_(key));
+  BookingShard& shard = shard_of(hash_(stream_of(key)));
   const auto frozen = with_room<bool>(*now, [&]() -> std::optional<Result<bool>> {
     if (!shard.freeze(key, until, *now)) return std::nullopt;
     return true;
@@ -98,14 +98,14 @@ void MemoryBookingStore::freeze(std::string key, WallTime until, Done<void> done
 void MemoryBookingStore::thaw(std::string key, Done<void> done) {
   const auto now = clock_.now();
   if (!now) return done(std::unexpected(now.error()));
-  shard_of(hash_(key)).thaw(key, *now);
+  shard_of(hash_(stream_of(key))).thaw(key, *now);
   done({});
 }
 
 void MemoryBookingStore::reset(std::string key, Done<void> done) {
   const auto now = clock_.now();
   if (!now) return done(std::unexpected(now.error()));
-  shard_of(hash_(key)).reset(key, *now);
+  shard_of(hash_(stream_of(key))).reset(key, *now);
   done({});
 }
 
@@ -113,7 +113,7 @@ void MemoryBookingStore::inspect(std::string key, core::BookingPolicyPtr policy,
   if (auto valid = calls::check(policy); !valid) return done(std::unexpected(valid.error()));
   const auto now = clock_.now();
   if (!now) return done(std::unexpected(now.error()));
-  done(shard_of(hash_(key)).inspect(key, *policy, *now));
+  done(shard_of(hash_(stream_of(key))).inspect(key, *policy, *now));
 }
 
 std::unique_ptr<BookingStore> make_memory_booking_store(Clock& clock, std::size_t keys_max) {

@@ -26,7 +26,7 @@ class MemoryBookingStore final : public BookingStore {
   void inspect(std::string key, core::BookingPolicyPtr policy, Done<core::KeyView> done) override;
 
  private:
-  BookingShard& shard_of(std::uint64_t key_hash);
+  BookingShard& shard_of(std::uint64_t stream_hash);
   void make_room(WallTime now);
   template <class Answer, class Call>
   Result<Answer> with_room(WallTime now, Call call);

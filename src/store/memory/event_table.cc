@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "store/memory/booking_shard.h"
+
 namespace dripgate::store {
 
 EventTable::EventTable() : index_(kIndexEntriesMin), mask_(kIndexEntriesMin - 1) {
@@ -13,11 +15,11 @@ void EventTable::publish_hints() {
   hint_mask_.store(mask_, std::memory_order_relaxed);
 }
 
-EventNode* EventTable::find(std::uint32_t hash, const KeySlot* key, std::string_view id) {
+EventNode* EventTable::find(std::uint32_t hash, std::string_view stream, std::string_view id) {
   for (std::size_t at = hash & mask_; index_[at].node != 0; at = (at + 1) & mask_) {
     if (index_[at].hash != hash) continue;
     EventNode& found = node(index_[at].node - 1);
-    if (found.key == key && found.id == id) return &found;
+    if (found.id == id && stream_of(*found.key->name) == stream) return &found;
   }
   return nullptr;
 }

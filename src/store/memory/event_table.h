@@ -1,6 +1,6 @@
-// EventTable: the event records of one shard, found by (key, id). An open-addressed index of 8-byte entries
-// over nodes that never move, so that one record costs two cache lines and a new id one look at the index,
-// however many are kept. Used by memory/booking_shard under the shard's lock.
+// EventTable: the event records of one shard, found by (stream, id). An open-addressed index of 8-byte
+// entries over nodes that never move, so that one record costs two cache lines and a new id one look at the
+// index, however many are kept. Used by memory/booking_shard under the shard's lock.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct KeySlot;
 struct EventNode {
   EventRow row;
   std::string id;
-  KeySlot* key = nullptr;
+  KeySlot* key = nullptr;  // it was booked under
   EventNode* next_expiring = nullptr;
   std::uint32_t hash = 0;
   std::uint32_t number = 0;  // place in the chunks
@@ -39,7 +39,7 @@ class EventTable {
     const std::uintptr_t index = hint_index_.load(std::memory_order_relaxed);
     __builtin_prefetch(reinterpret_cast<const void*>(index + at * sizeof(Entry)), /*for writing*/ 1);
   }
-  [[nodiscard]] EventNode* find(std::uint32_t hash, const KeySlot* key, std::string_view id);
+  [[nodiscard]] EventNode* find(std::uint32_t hash, std::string_view stream, std::string_view id);
   /// The name must not be there yet.
   EventNode& insert(std::uint32_t hash, KeySlot* key, std::string id);
   void erase(EventNode& node);

@@ -8,14 +8,15 @@ namespace dripgate::store {
 namespace {
 
 constexpr const char* kSelectKey = "SELECT state, expires FROM booking_keys WHERE key = ?";
-constexpr const char* kSelectEvent = "SELECT record, expires FROM events WHERE key = ? AND id = ?";
+constexpr const char* kSelectEvent = "SELECT record, expires, key FROM events WHERE stream = ? AND id = ?";
 constexpr const char* kWriteKey =
     "INSERT INTO booking_keys (key, state, expires) VALUES (?, ?, ?) "
     "ON CONFLICT (key) DO UPDATE SET state = excluded.state, expires = excluded.expires";
 constexpr const char* kWriteEvent =
-    "INSERT INTO events (key, id, record, expires) VALUES (?, ?, ?, ?) "
-    "ON CONFLICT (key, id) DO UPDATE SET record = excluded.record, expires = excluded.expires";
-constexpr const char* kUpdateEvent = "UPDATE events SET record = ? WHERE key = ? AND id = ?";
+    "INSERT INTO events (stream, id, key, record, expires) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (stream, id) DO UPDATE SET key = excluded.key, record = excluded.record, expires = "
+    "excluded.expires";
+constexpr const char* kUpdateEvent = "UPDATE events SET record = ? WHERE stream = ? AND id = ?";
 
 std::unexpected<Error> in_table(Error error, const char* table, const std::string& key) {
   error.detail = std::string(table) + " row of key '" + key + "': " + error.detail;
@@ -108,12 +109,17 @@ template <class Answer, class Call>
 Result<Answer> SqliteBookingStore::with_rows(const std::string& key, const std::string& event_id, Call call) {
   const auto now = begin();
   if (!now) return std::unexpected(now.error());
-  const auto key_slot = open_key(key);
-  if (!key_slot) return std::unexpected(key_slot.error());
-  const auto event_slot = open_event(EventName{key, event_id});
+  const auto event_slot = open_event(EventName{std::string(stream_of(key)), event_id});
   if (!event_slot) return std::unexpected(event_slot.error());
+  FileEvent& event = (*event_slot)->second.row;
+  if (!event.row.record || event.row.expires <= *now) {  // nothing is known of this id: it is this key's
+    event.key = key;
+    event.filed_expires = kLongAgo;
+  }
+  const auto key_slot = open_key(event.key);
+  if (!key_slot) return std::unexpected(key_slot.error());
   RowChanges changes;
-  auto answer = call((*key_slot)->second.row, (*event_slot)->second.row.row, *now, changes);
+  auto answer = call((*key_slot)->second.row, event.row, *now, changes);
   if (changes.key) keys_.mark(**key_slot);
   if (changes.event) events_.mark(**event_slot);
   return answer;
@@ -153,14 +159,15 @@ Result<void> SqliteBookingStore::load_key(const std::string& key, KeyRow& row) {
 }
 
 Result<void> SqliteBookingStore::load_event(const EventName& name, FileEvent& event) {
-  sqlite::Statement& select = database_.statement(kSelectEvent).bind(name.key, name.id);
+  sqlite::Statement& select = database_.statement(kSelectEvent).bind(name.stream, name.id);
   const auto found = select.step();
   if (!found) return std::unexpected(found.error());
   if (!*found) return {};
   auto record = core::decode_record(select.bytes(0));
   event.filed_expires = event.row.expires = from_us(select.integer(1));
+  event.key = select.bytes(2);
   select.reset();
-  if (!record) return in_table(std::move(record).error(), "events", name.key);
+  if (!record) return in_table(std::move(record).error(), "events", event.key);
   event.row.record = *record;
   return {};
 }
@@ -174,10 +181,12 @@ Result<void> SqliteBookingStore::write_event(const EventName& name, FileEvent& e
   const std::string record = core::encode(*event.row.record);
   const sqlite::Blob bytes{record};
   if (event.filed_expires == event.row.expires) {
-    return database_.statement(kUpdateEvent).bind(bytes, name.key, name.id).run();
+    return database_.statement(kUpdateEvent).bind(bytes, name.stream, name.id).run();
   }
   event.filed_expires = event.row.expires;
-  return database_.statement(kWriteEvent).bind(name.key, name.id, bytes, to_us(event.row.expires)).run();
+  return database_.statement(kWriteEvent)
+      .bind(name.stream, name.id, event.key, bytes, to_us(event.row.expires))
+      .run();
 }
 
 Result<void> SqliteBookingStore::flush() {

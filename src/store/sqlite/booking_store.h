@@ -15,7 +15,7 @@
 namespace dripgate::store {
 
 struct EventName {
-  std::string key;
+  std::string stream;
   std::string id;
 
   friend bool operator==(const EventName&, const EventName&) = default;
@@ -24,7 +24,7 @@ struct EventName {
 struct EventNameHash {
   std::size_t operator()(const EventName& name) const {
     const std::hash<std::string> hash;
-    return hash(name.key) * 0x9e3779b97f4a7c15u ^ hash(name.id);  // odd: keeps the key's bits
+    return hash(name.stream) * 0x9e3779b97f4a7c15u ^ hash(name.id);  // odd: keeps the stream's bits
   }
 };
 
@@ -32,6 +32,7 @@ struct EventNameHash {
 /// write leaves the index on it alone.
 struct FileEvent {
   EventRow row;
+  std::string key;  // it was booked under
   WallTime filed_expires = kLongAgo;
 };
 

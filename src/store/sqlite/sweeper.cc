@@ -46,8 +46,8 @@ RoundSweeper sweep_booking_keys(sqlite::Database& database) {
 Result<void> sweep_events(sqlite::Database& database, WallTime now, std::size_t written) {
   return database
       .statement(
-          "DELETE FROM events WHERE (key, id) IN "
-          "(SELECT key, id FROM events WHERE expires <= ? ORDER BY expires LIMIT ?)")
+          "DELETE FROM events WHERE (stream, id) IN "
+          "(SELECT stream, id FROM events WHERE expires <= ? ORDER BY expires LIMIT ?)")
       .bind(to_us(now), rows_to_look_at(written))
       .run();
 }

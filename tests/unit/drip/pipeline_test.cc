@@ -83,6 +83,35 @@ TEST_F(PipelineFixture, ConflictsAreLettersOfTheirOwn) {
   EXPECT_EQ(dead()[2].message.body, R"({"id":"a","key":"k","other":2})");
 }
 
+TEST_F(PipelineFixture, OneIdUnderTwoKeysLosesNothing) {
+  start();
+  for (const char* key : {"j", "k"}) {
+    for (int i = 0; i < 2; ++i) publish(key + std::to_string(i), key);
+  }
+  executor.run_for(1s);
+  publish("first", "j", R"({"id":"L","key":"j","amount":1})");
+  publish("second", "k", R"({"id":"L","key":"k","amount":2})");
+  executor.run_for(10min);
+  EXPECT_EQ(sink.delivered.size(), 5u);
+  ASSERT_EQ(dead().size(), 1u);
+  EXPECT_EQ(dead()[0].reason, reasons::kIdConflict);
+  EXPECT_EQ(dead()[0].message.body, R"({"id":"L","key":"k","amount":2})");
+  EXPECT_EQ(waiting(), 0u);
+}
+
+TEST_F(PipelineFixture, OneDeadIdWithTwoBodiesIsTwoLetters) {
+  max_delay = 1s;
+  set_limit(1, 60s);
+  start();
+  publish("fill");
+  publish("first", "k", R"({"id":"y","key":"k","v":1})");
+  publish("second", "k", R"({"id":"y","key":"k","v":2})");
+  executor.run_for(1s);
+  ASSERT_EQ(dead().size(), 2u);
+  EXPECT_EQ(dead()[0].message.body, R"({"id":"y","key":"k","v":1})");
+  EXPECT_EQ(dead()[1].message.body, R"({"id":"y","key":"k","v":2})");
+}
+
 TEST_F(PipelineFixture, TheHorizonIsInclusive) {  // S9
   max_delay = 60s;
   set_limit(1, 60s);

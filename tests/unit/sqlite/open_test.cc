@@ -105,6 +105,40 @@ TEST(OpenDatabase, RefusesASecondOwner) {
   EXPECT_NE(open(path, {.exclusive_owner = true}), nullptr);
 }
 
+TEST(OpenDatabase, HasOneOwnerUnderAllItsNames) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("a.db");
+  const std::string link = folder.path("link.db");
+  auto owner = open(path, {.exclusive_owner = true});
+  ASSERT_TRUE(put(*owner, "a", "1"));
+  ASSERT_TRUE(owner->end_turn());
+  std::filesystem::create_symlink(path, link);
+  EXPECT_EQ(open_error(link, {.exclusive_owner = true}).code, ErrorCode::locked);
+  owner.reset();
+  EXPECT_NE(open(link, {.exclusive_owner = true}), nullptr);
+  const std::string second = folder.path("second.db");
+  std::filesystem::create_hard_link(path, second);
+  for (const std::string& name : {path, second}) {
+    const Error error = open_error(name, {.exclusive_owner = true});
+    EXPECT_EQ(error.code, ErrorCode::invalid_argument);
+    EXPECT_NE(error.detail.find("hard links"), std::string::npos) << error.detail;
+  }
+}
+
+TEST(OpenDatabase, RefusesAnEmptyFileBesideItsLog) {
+  const ScratchFolder folder;
+  const std::string path = folder.path("a.db");
+  {
+    auto database = open(path);
+    ASSERT_TRUE(put(*database, "a", "1"));
+    ASSERT_TRUE(database->end_turn());
+  }
+  ASSERT_TRUE(std::filesystem::exists(path + "-wal"));
+  std::filesystem::resize_file(path, 0);
+  EXPECT_EQ(open_error(path).code, ErrorCode::corrupt);
+  EXPECT_EQ(open_error(path, {.exclusive_owner = true}).code, ErrorCode::corrupt);
+}
+
 TEST(OpenDatabase, SaysWhenTheFolderIsMissingOrMayNotBeWritten) {
   const ScratchFolder folder;
   for (const bool owner : {false, true}) {

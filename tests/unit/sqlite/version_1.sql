@@ -3,7 +3,7 @@ PRAGMA application_id=1148348784;
 PRAGMA user_version=1;
 CREATE TABLE counters(key TEXT PRIMARY KEY, state BLOB NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE booking_keys(key TEXT PRIMARY KEY, state BLOB NOT NULL, expires INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE events(key TEXT NOT NULL, id TEXT NOT NULL, record BLOB NOT NULL, expires INTEGER NOT NULL, PRIMARY KEY(key, id)) WITHOUT ROWID;
+CREATE TABLE events(stream TEXT NOT NULL, id TEXT NOT NULL, key TEXT NOT NULL, record BLOB NOT NULL, expires INTEGER NOT NULL, PRIMARY KEY(stream, id)) WITHOUT ROWID;
 CREATE INDEX events_by_expiry ON events(expires);
 CREATE TABLE scopes(number INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, next INTEGER NOT NULL);
 CREATE UNIQUE INDEX scopes_by_name ON scopes(kind, name);
@@ -13,7 +13,7 @@ CREATE TABLE timers(seq INTEGER PRIMARY KEY, stream INTEGER NOT NULL, due INTEGE
 CREATE UNIQUE INDEX timers_by_id ON timers(stream, id);
 CREATE INDEX timers_by_due ON timers(stream, due, seq);
 CREATE TABLE dead_letters(seq INTEGER PRIMARY KEY, topic INTEGER NOT NULL, event_id TEXT NOT NULL, generation INTEGER NOT NULL, key TEXT NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, first_received INTEGER NOT NULL, dead_at INTEGER NOT NULL, attempts INTEGER NOT NULL, message_id TEXT NOT NULL, published INTEGER NOT NULL, attributes BLOB NOT NULL, body BLOB NOT NULL);
-CREATE UNIQUE INDEX dead_letters_by_event ON dead_letters(topic, event_id, generation);
+CREATE INDEX dead_letters_by_event ON dead_letters(topic, event_id, generation);
 CREATE INDEX dead_letters_by_age ON dead_letters(topic, dead_at);
 CREATE TABLE ballast(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 INSERT INTO counters VALUES('acme', x'0102', 5);

@@ -166,7 +166,9 @@ TEST(MemoryBookings, ManyThreadsOnManyKeysEachKeepTheirLimit) {
 
 TEST(EventTable, FindsWhatAPlainMapFindsUnderChurn) {
   EventTable table;
+  const std::string names[2] = {"a:key", "b:key"};
   KeySlot keys[2];
+  for (int i = 0; i < 2; ++i) keys[i].name = &names[i];
   std::map<std::pair<int, std::string>, EventNode*> known;
   std::mt19937 random(7);
   for (int step = 0; step < 20000; ++step) {
@@ -175,7 +177,7 @@ TEST(EventTable, FindsWhatAPlainMapFindsUnderChurn) {
     // Few different hashes, so that chains are long and wrap around the end of the index.
     const std::uint32_t hash = static_cast<std::uint32_t>(std::stoul(id) * 2 + key) % 97 * 0x01000193u;
     const auto at = known.find({key, id});
-    EventNode* found = table.find(hash, &keys[key], id);
+    EventNode* found = table.find(hash, key == 0 ? "a" : "b", id);
     ASSERT_EQ(found, at == known.end() ? nullptr : at->second);
     if (found == nullptr) {
       known[{key, id}] = &table.insert(hash, &keys[key], id);
