@@ -48,12 +48,9 @@ std::string Ingest::made_id() {
 
 Ingest::Identity Ingest::identify(const core::Stream& stream, server::IngestEvent& event,
                                   const broker::Message& message) {
-  std::string event_id = event.id;
-  if (event_id.empty() && stream.event_id) {
-    drip::EventFacts facts(message, json_);
-    event_id = stream.event_id->render_plain([&facts](std::string_view name) { return facts.find(name); })
-                   .value_or("");
-  }
+  drip::EventFacts facts(message, json_);
+  std::string event_id =
+      drip::event_id(event.id, stream, [&facts](std::string_view name) { return facts.find(name); });
   if (event_id.empty()) event_id = event.id = event.fallback_id;
   if (event_id.empty()) {
     event_id = made_id();

@@ -46,10 +46,10 @@ inline constexpr Duration kIngestVerdictWait = 250ms;
 
 // --- HTTP
 inline constexpr std::size_t kBodyBytesMax = 10u << 20;
-inline constexpr std::size_t kLineBytesMax = 1u << 20;         // one event
-inline constexpr std::size_t kIngestEventsMax = 50'000;        // events of one request: they share a commit
-inline constexpr std::size_t kEventIdBytesMax = 256;           // Dripgate-Id
-inline constexpr std::size_t kHeaderBytesMax = 16u << 10;      // request line and headers
+inline constexpr std::size_t kLineBytesMax = 1u << 20;     // one event
+inline constexpr std::size_t kIngestEventsMax = 50'000;    // events of one request: they share a commit
+inline constexpr std::size_t kEventIdBytesMax = 256;       // a longer one is hashed (Dripgate-Id: refused)
+inline constexpr std::size_t kHeaderBytesMax = 16u << 10;  // request line and headers
 inline constexpr std::size_t kBodyBytesTotalMax = 256u << 20;  // bodies of all requests in hand
 inline constexpr std::size_t kConnectionsMax = 4096;           // per server; each is a file descriptor
 inline constexpr std::size_t kRequestsInFlightMax = 1024;      // handed to the routes, unanswered

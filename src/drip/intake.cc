@@ -33,15 +33,6 @@ Given take_reserved(broker::Attributes& attributes) {
   return given;
 }
 
-std::string event_id(const Given& given, const core::Stream& stream, const core::KeyTemplate::Lookup& lookup,
-                     const broker::Message& message) {
-  if (!given.id.empty()) return given.id;
-  if (stream.event_id) {
-    if (auto rendered = stream.event_id->render_plain(lookup)) return *std::move(rendered);
-  }
-  return message.id;
-}
-
 void refuse(Admission& admission, std::string_view reason, std::string detail) {
   admission.reason = reason;
   admission.detail = std::move(detail);
@@ -96,7 +87,8 @@ Admission Intake::admit(const core::StreamPtr& stream, broker::Message message) 
 
   EventFacts facts(event.original, json_);
   const core::KeyTemplate::Lookup lookup = [&facts](std::string_view name) { return facts.find(name); };
-  event.id = event_id(given, *stream, lookup, event.original);
+  event.id = event_id(given.id, *stream, lookup);
+  if (event.id.empty()) event.id = event.original.id;
   render_key(admission, lookup);
   render_cost(admission, lookup);
   if (facts.malformed()) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/limits.h"
 #include "base/sha256.h"
 
 namespace dripgate::drip {
@@ -21,6 +22,13 @@ std::string step(const Event& event) {
 }
 
 }  // namespace
+
+std::string event_id(std::string_view given, const core::Stream& stream,
+                     const core::KeyTemplate::Lookup& lookup) {
+  std::string id(given);
+  if (id.empty() && stream.event_id) id = stream.event_id->render_plain(lookup).value_or("");
+  return id.size() > kEventIdBytesMax ? "~" + sha256_hex(id) : id;
+}
 
 bool is_reserved(std::string_view attribute) {
   if (attribute.size() < kReservedPrefix.size()) return false;

@@ -18,6 +18,11 @@ inline constexpr std::string_view kHopsAttribute = "dripgate-hops";
 
 [[nodiscard]] bool is_reserved(std::string_view attribute);
 
+/// The event's id: the caller's, else the stream's template. Empty: neither names it. One longer than
+/// kEventIdBytesMax becomes "~" and its SHA-256.
+[[nodiscard]] std::string event_id(std::string_view given, const core::Stream& stream,
+                                   const core::KeyTemplate::Lookup& lookup);
+
 /// Of the original bytes: the same event id with another digest is a conflict.
 [[nodiscard]] std::uint64_t body_digest(std::string_view bytes);
 

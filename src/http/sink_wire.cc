@@ -26,13 +26,16 @@ bool token_text(std::string_view name) {
   return !name.empty();
 }
 
-// Keys may hold any byte; a header may not: control characters travel as %XX.
-std::string header_value(std::string_view text) {
+// Ids may hold any byte; a header may not: control characters, blanks at the ends and '%' travel as %XX, so
+// that two ids never look alike. Keys are escaped already (core/counter_key.h), and their '%' stays.
+std::string header_value(std::string_view text, bool escaped_already) {
   static constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
-  for (const char c : text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
     const auto byte = static_cast<unsigned char>(c);
-    if (byte >= ' ' && byte != 0x7f) {
+    const bool at_an_end = c == ' ' && (i == 0 || i + 1 == text.size());
+    if (byte >= ' ' && byte != 0x7f && !at_an_end && (c != '%' || escaped_already)) {
       out += c;
     } else {
       out += {'%', kHex[byte >> 4], kHex[byte & 15]};
@@ -87,7 +90,8 @@ Headers delivery_headers(const broker::Attributes& attributes) {
     typed |= content_type;
     const bool as_it_is = content_type || same_name(name.substr(0, 9), "dripgate-") ||
                           same_name(name, "traceparent") || same_name(name, "tracestate");
-    headers.emplace_back(as_it_is ? name : "dripgate-attr-" + name, header_value(value));
+    headers.emplace_back(as_it_is ? name : "dripgate-attr-" + name,
+                         header_value(value, !same_name(name, "dripgate-id")));
   }
   if (!typed) headers.emplace_back("content-type", "application/json");
   return headers;

@@ -99,6 +99,15 @@ TEST_F(PipelineFixture, OneIdUnderTwoKeysLosesNothing) {
   EXPECT_EQ(waiting(), 0u);
 }
 
+TEST_F(PipelineFixture, AVeryLongIdTravelsAsItsDigest) {
+  start();
+  publish(std::string(kEventIdBytesMax, 'i'));
+  publish(std::string(kEventIdBytesMax + 1, 'i'));
+  executor.run_for(1s);
+  EXPECT_EQ(header(0, "dripgate-id"), std::string(kEventIdBytesMax, 'i'));
+  EXPECT_EQ(header(1, "dripgate-id").size(), 65u);
+}
+
 TEST_F(PipelineFixture, OneDeadIdWithTwoBodiesIsTwoLetters) {
   max_delay = 1s;
   set_limit(1, 60s);

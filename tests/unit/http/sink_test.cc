@@ -57,6 +57,12 @@ TEST(DeliveryHeaders, CarryAttributesAndForgeNothing) {
   EXPECT_EQ(*find(headers, "dripgate-attr-host"), "evil");
   EXPECT_EQ(find(headers, "host"), nullptr);
   EXPECT_EQ(headers.size(), 6u);
+  const auto id_header = [](std::string id) {
+    return *find(delivery_headers({{"dripgate-id", std::move(id)}}), "dripgate-id");
+  };
+  EXPECT_EQ(id_header(std::string("a\0b", 3)), "a%00b");
+  EXPECT_EQ(id_header("a%00b"), "a%2500b") << "two ids never look alike";
+  EXPECT_EQ(id_header(" sp "), "%20sp%20");
   EXPECT_EQ(*find(delivery_headers({}), "content-type"), "application/json");
 }
 
