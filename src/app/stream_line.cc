@@ -12,7 +12,7 @@ std::unique_ptr<broker::Sink> make_sink(const config::StreamSettings& settings, 
     return std::make_unique<TopicSink>(settings.stream->id, ports.clock,
                                        ports.broker.publisher(topic->topic));
   }
-  return std::make_unique<AfterCommitSink>(ports.database, *ports.http_sink);
+  return std::make_unique<broker::sqlite::AfterCommitSink>(ports.database, *ports.http_sink);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "app/after_commit_sink.h"
+#include "broker/sqlite/after_commit_sink.h"
 #include "broker/sqlite/broker.h"
 #include "config/snapshot.h"
 #include "drip/pipeline.h"

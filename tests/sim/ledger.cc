@@ -111,7 +111,7 @@ std::size_t Ledger::releases(const std::string& key, const std::string& event_id
   const auto found = keys_.find(key);
   if (found == keys_.end()) return 0;
   return static_cast<std::size_t>(std::ranges::count_if(found->second.charges, [&](const Charge& charge) {
-    return charge.event_id == event_id &&
+    return !charge.staged && charge.event_id == event_id &&
            std::chrono::floor<std::chrono::milliseconds>(charge.at) == released_ms;
   }));
 }

@@ -52,7 +52,8 @@ class Ledger {
   /// generation is another release even at the same instant.
   [[nodiscard]] bool has(const std::string& key, const std::string& event_id, WallTime at,
                          std::optional<std::uint32_t> after_generation) const;
-  /// How many releases with this stamp (milliseconds) were charged to this event?
+  /// How many releases with this stamp (milliseconds) were durably charged to this event? Nothing may leave
+  /// before the turn that let it go is durable.
   [[nodiscard]] std::size_t releases(const std::string& key, const std::string& event_id,
                                      WallTime released_ms) const;
   [[nodiscard]] int charges(const std::string& event_id) const;

@@ -71,7 +71,7 @@ void SimSink::receive(const broker::Message& message) {
   const std::size_t releases = at ? ledger_.releases(key, id, *at) : 0;
   if (releases == 0) {
     ledger_.fault(id + " arrived with dripgate-released " + released +
-                  ", which the store never charged to it");
+                  ", which the store had not durably charged to it");
   }
   // A further attempt has been through the gate: it carries another release. (A source message that comes
   // again does not know of failed attempts: then two numbers may share one.)

@@ -1,6 +1,6 @@
 #include <stdexcept>
 
-#include "base/guard.h"
+#include "broker/sqlite/after_commit_sink.h"
 #include "broker/sqlite/broker.h"
 #include "sim/world.h"
 #include "sqlite/database.h"
@@ -9,23 +9,6 @@
 
 namespace dripgate::sim {
 namespace {
-
-/// As app does: a delivery leaves only once the turn that decided it is durable.
-class CommittedSink final : public broker::Sink {
- public:
-  CommittedSink(sqlite::Database& database, broker::Sink& inner) : database_(database), inner_(inner) {}
-  void deliver(broker::Outgoing outgoing, std::move_only_function<void(broker::SinkAnswer)> done) override {
-    database_.after_commit(guard_.wrap(
-        [this, outgoing = std::move(outgoing), done = std::move(done)](Result<void> committed) mutable {
-          if (committed) inner_.deliver(std::move(outgoing), std::move(done));
-        }));
-  }
-
- private:
-  sqlite::Database& database_;
-  broker::Sink& inner_;
-  Guard guard_;
-};
 
 class SqliteWorld final : public World {
  public:
@@ -45,7 +28,7 @@ class SqliteWorld final : public World {
     overflow_source_ = broker_->source("s-overflow");
     timer_ = broker_->timer("s");
     letters_ = broker_->dead_letters("s-dead");
-    sink_ = std::make_unique<CommittedSink>(*database_, sink);
+    sink_ = std::make_unique<broker::sqlite::AfterCommitSink>(*database_, sink);
     return {*store_, *source_, *overflow_, *overflow_source_, *timer_, *letters_, *sink_};
   }
   void close() override {
@@ -108,7 +91,7 @@ class SqliteWorld final : public World {
   std::unique_ptr<broker::EventSource> overflow_source_;
   std::unique_ptr<broker::Timer> timer_;
   std::unique_ptr<broker::DeadLetters> letters_;
-  std::unique_ptr<CommittedSink> sink_;
+  std::unique_ptr<broker::sqlite::AfterCommitSink> sink_;
 };
 
 }  // namespace

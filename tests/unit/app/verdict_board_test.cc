@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "app/after_commit_sink.h"
 #include "app/durable.h"
+#include "broker/sqlite/after_commit_sink.h"
 
 namespace dripgate::app {
 namespace {
@@ -136,7 +136,7 @@ struct CountingSink final : broker::Sink {
 
 TEST_F(VerdictBoardTest, ADeliveryLeavesOnlyAfterItsCommitAndNotAtAllWhenItFails) {
   CountingSink inner;
-  auto sink = std::make_unique<AfterCommitSink>(*database, inner);
+  auto sink = std::make_unique<broker::sqlite::AfterCommitSink>(*database, inner);
   sink->deliver({}, [](broker::SinkAnswer) {});
   EXPECT_EQ(inner.count, 0);
   ASSERT_TRUE(end_turn());

@@ -1,15 +1,14 @@
-#include "app/after_commit_sink.h"
+#include "broker/sqlite/after_commit_sink.h"
 
 #include <utility>
 
-namespace dripgate::app {
+namespace dripgate::broker::sqlite {
 
-void AfterCommitSink::deliver(broker::Outgoing outgoing,
-                              std::move_only_function<void(broker::SinkAnswer)> done) {
+void AfterCommitSink::deliver(Outgoing outgoing, std::move_only_function<void(SinkAnswer)> done) {
   database_.after_commit(guard_.wrap(
       [this, outgoing = std::move(outgoing), done = std::move(done)](Result<void> committed) mutable {
         if (committed) inner_.deliver(std::move(outgoing), std::move(done));
       }));
 }
 
-}  // namespace dripgate::app
+}  // namespace dripgate::broker::sqlite
