@@ -38,12 +38,12 @@ find_package(prometheus-cpp REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(rapidcheck REQUIRED)
 
-# Asio and Beast are compiled once (src/http/asio_impl.cc), not in every file that includes them.
+find_package(Boost 1.81 REQUIRED)
+# Asio and Beast are compiled once (src/net/asio_impl.cc), not in every file that includes them.
+add_library(dripgate_asio INTERFACE)
+target_compile_definitions(dripgate_asio INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION
+                           BOOST_ASIO_NO_DEPRECATED)
+target_link_libraries(dripgate_asio INTERFACE Boost::headers OpenSSL::SSL OpenSSL::Crypto)
 if(DRIPGATE_SERVER)
-  find_package(Boost 1.81 REQUIRED)
   find_package(CLI11 REQUIRED)
-  add_library(dripgate_asio INTERFACE)
-  target_compile_definitions(dripgate_asio INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION
-                             BOOST_ASIO_NO_DEPRECATED)
-  target_link_libraries(dripgate_asio INTERFACE Boost::headers OpenSSL::SSL OpenSSL::Crypto)
 endif()

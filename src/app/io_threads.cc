@@ -3,7 +3,7 @@
 namespace dripgate::app {
 
 IoThreads::IoThreads(std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) loops_.push_back(std::make_unique<http::IoLoop>());
+  for (std::size_t i = 0; i < count; ++i) loops_.push_back(std::make_unique<net::IoLoop>());
 }
 
 void IoThreads::start() {

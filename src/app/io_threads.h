@@ -1,11 +1,11 @@
-// IoThreads: the threads that serve HTTP, one http::IoLoop each. Owned by App and by the demo.
+// IoThreads: the threads that serve HTTP, one net::IoLoop each. Owned by App and by the demo.
 #pragma once
 
 #include <memory>
 #include <thread>
 #include <vector>
 
-#include "http/io_loop.h"
+#include "net/io_loop.h"
 
 namespace dripgate::app {
 
@@ -17,10 +17,10 @@ class IoThreads {
   void start();
   /// Ends the threads; what still waits on the loops is dropped with them. Idempotent.
   void stop();
-  [[nodiscard]] http::IoLoop& loop(std::size_t index) { return *loops_[index]; }
+  [[nodiscard]] net::IoLoop& loop(std::size_t index) { return *loops_[index]; }
 
  private:
-  std::vector<std::unique_ptr<http::IoLoop>> loops_;
+  std::vector<std::unique_ptr<net::IoLoop>> loops_;
   std::vector<std::thread> threads_;
 };
 

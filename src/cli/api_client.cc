@@ -33,7 +33,7 @@ Result<ApiOrigin> api_origin(const ServerAddress& server) {
     if (!token) return std::unexpected(token.error());
     origin.headers.emplace_back("Authorization", "Bearer " + *token);
   }
-  if (!server.ca_file.empty()) origin.options.ca_file = server.ca_file;
+  if (!server.ca_file.empty()) origin.options.tls.ca_file = server.ca_file;
   return origin;
 }
 

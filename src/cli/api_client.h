@@ -31,7 +31,7 @@ class ApiClient {
  private:
   ApiClient(ApiOrigin origin, Duration timeout) : origin_(std::move(origin)), timeout_(timeout) {}
 
-  http::IoLoop loop_;
+  net::IoLoop loop_;
   ApiOrigin origin_;
   Duration timeout_;
   std::unique_ptr<http::Client> client_;

@@ -94,7 +94,7 @@ class Demo {
   bool real_;
   std::string events_;
   Folder folder_;
-  http::IoLoop loop_;
+  net::IoLoop loop_;
   // The receiver's own time stamps are not used: only what the deliveries carry.
   app::RealClock wall_;
   DemoTally tally_{kDemoLimit};

@@ -92,7 +92,7 @@ class Shell {
 
   const PublishOptions& options_;
   std::uint64_t size_;  // bytes of the input; 0: unknown
-  http::IoLoop loop_;
+  net::IoLoop loop_;
   LineBatches batches_;
   ProgressLine line_;
   bool finished_ = false;

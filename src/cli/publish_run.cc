@@ -81,7 +81,7 @@ bool add_answer(const std::string& body, std::size_t events, Tally& tally) {
   return true;
 }
 
-PublishRun::PublishRun(http::IoLoop& loop, http::Client& client, http::Headers headers, LineBatches& batches,
+PublishRun::PublishRun(net::IoLoop& loop, http::Client& client, http::Headers headers, LineBatches& batches,
                        PublishPlan plan, Task finished)
     : loop_(loop),
       client_(client),

@@ -52,7 +52,7 @@ struct PublishPlan {
 class PublishRun {
  public:
   /// Everything referred to outlives the run. `finished` is called once.
-  PublishRun(http::IoLoop& loop, http::Client& client, http::Headers headers, LineBatches& batches,
+  PublishRun(net::IoLoop& loop, http::Client& client, http::Headers headers, LineBatches& batches,
              PublishPlan plan, Task finished);
   void start() { fill(); }
 
@@ -74,7 +74,7 @@ class PublishRun {
   void give_up(const SendingPtr& sending, std::string fault);
   void next();
 
-  http::IoLoop& loop_;
+  net::IoLoop& loop_;
   http::Client& client_;
   http::Headers headers_;
   LineBatches& batches_;

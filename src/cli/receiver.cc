@@ -35,7 +35,7 @@ std::string to_json_line(const Received& received) {
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Receiver::Receiver(ReceiverPlay play, const Clock& clock, http::IoLoop& loop, Taker taker)
+Receiver::Receiver(ReceiverPlay play, const Clock& clock, net::IoLoop& loop, Taker taker)
     : play_(play), clock_(clock), loop_(loop), taker_(std::move(taker)), random_(kFailSeed) {}
 
 http::Response Receiver::decide(WallTime now) {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/time.h"
-#include "http/io_loop.h"
 #include "http/message.h"
+#include "net/io_loop.h"
 
 namespace dripgate::cli {
 
@@ -39,7 +39,7 @@ class Receiver {
  public:
   using Taker = std::function<void(const Received&)>;
 
-  Receiver(ReceiverPlay play, const Clock& clock, http::IoLoop& loop, Taker taker);
+  Receiver(ReceiverPlay play, const Clock& clock, net::IoLoop& loop, Taker taker);
   void handle(http::Request request, http::Reply reply);
 
  private:
@@ -47,7 +47,7 @@ class Receiver {
 
   ReceiverPlay play_;
   const Clock& clock_;
-  http::IoLoop& loop_;
+  net::IoLoop& loop_;
   Taker taker_;
   std::mt19937_64 random_;
   std::int64_t window_ = -1;

@@ -62,7 +62,7 @@ int run_sink(const SinkOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stop_asked = 1; });
 
-  http::IoLoop loop;
+  net::IoLoop loop;
   const app::RealClock clock;
   std::uint64_t count = 0;
   Receiver receiver({.slow = options.slow,

@@ -11,7 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "http/client_worker.h"
-#include "http/io_loop_impl.h"
+#include "net/io_loop_impl.h"
 
 namespace dripgate::http {
 
@@ -22,7 +22,7 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
   asio::io_context& context;
   Url origin;
   ClientOptions options;
-  TlsContext tls;
+  net::TlsContext tls;
   std::deque<PendingPtr> waiting;
   std::vector<ClientWorker*> idle;  // the last to become idle is used first, so that the rest can end
   std::vector<ClientWorker*> workers;
@@ -86,13 +86,13 @@ struct Client::Impl : std::enable_shared_from_this<Client::Impl> {
   }
 };
 
-Result<std::unique_ptr<Client>> Client::make(IoLoop& loop, const Url& origin, ClientOptions options) {
+Result<std::unique_ptr<Client>> Client::make(net::IoLoop& loop, const Url& origin, ClientOptions options) {
   auto impl = std::make_shared<Impl>(loop.impl()->context, origin, std::move(options));
   if (impl->options.max_connections == 0) {
     return fail(ErrorCode::invalid_argument, "max_connections is 0; accepted: at least 1");
   }
   if (origin.tls) {
-    auto tls = client_tls(impl->options);
+    auto tls = net::client_tls(impl->options.tls);
     if (!tls) return std::unexpected(tls.error());
     impl->tls = std::move(*tls);
   }

@@ -9,9 +9,10 @@
 
 #include "base/limits.h"
 #include "base/result.h"
-#include "http/io_loop.h"
 #include "http/message.h"
 #include "http/url.h"
+#include "net/io_loop.h"
+#include "net/tls_files.h"
 
 namespace dripgate::http {
 
@@ -19,9 +20,7 @@ struct ClientOptions {
   std::size_t max_connections = 64;
   std::size_t waiting_max = kClientWaitingMax;  // calls waiting for a connection; over: full
   Duration idle = kClientIdleMax;               // a connection unused for so long is closed
-  std::optional<std::string> ca_file{};         // https: PEM of the CAs to trust; empty: the system's
-  std::optional<std::string> cert_file{};       // https: client certificate (PEM), with key_file
-  std::optional<std::string> key_file{};
+  net::ClientTls tls{};                         // for https
 };
 
 struct Call {
@@ -40,7 +39,7 @@ class Client {
   using Answered = std::move_only_function<void(Result<Response>)>;
 
   /// Errors: invalid_argument (TLS files). The loop outlives the Client.
-  static Result<std::unique_ptr<Client>> make(IoLoop& loop, const Url& origin, ClientOptions options);
+  static Result<std::unique_ptr<Client>> make(net::IoLoop& loop, const Url& origin, ClientOptions options);
   /// Closes every connection; calls still open are answered `cancelled` on the loop, if it still runs.
   ~Client();
 

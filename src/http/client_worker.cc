@@ -27,7 +27,7 @@ std::unexpected<Error> unreachable(std::string what, const error_code& ec) {
 
 }  // namespace
 
-ClientWorker::ClientWorker(asio::io_context& context, const Url& origin, TlsContext tls)
+ClientWorker::ClientWorker(asio::io_context& context, const Url& origin, net::TlsContext tls)
     : wake(context),
       origin_(origin),
       tls_(std::move(tls)),

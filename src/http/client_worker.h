@@ -26,7 +26,7 @@ using PendingPtr = std::shared_ptr<Pending>;
 
 class ClientWorker : public std::enable_shared_from_this<ClientWorker> {
  public:
-  ClientWorker(boost::asio::io_context& context, const Url& origin, TlsContext tls);
+  ClientWorker(boost::asio::io_context& context, const Url& origin, net::TlsContext tls);
 
   /// Sends the call and finishes it, whatever happens.
   Awaitable<void> exchange(PendingPtr pending);
@@ -46,7 +46,7 @@ class ClientWorker : public std::enable_shared_from_this<ClientWorker> {
   void disconnect();
 
   const Url& origin_;
-  TlsContext tls_;
+  net::TlsContext tls_;
   boost::asio::ip::tcp::resolver resolver_;
   boost::asio::ip::tcp::socket connecting_;
   boost::asio::steady_timer deadline_;

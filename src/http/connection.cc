@@ -24,7 +24,7 @@ constexpr Duration kRetryShedAfter = 1s;
 template <class Completion>
 class ReplyTicket {
  public:
-  ReplyTicket(std::shared_ptr<IoLoop::Impl> loop, Completion completion)
+  ReplyTicket(std::shared_ptr<net::IoLoop::Impl> loop, Completion completion)
       : loop_(std::move(loop)), completion_(std::make_unique<Completion>(std::move(completion))) {}
   ReplyTicket(ReplyTicket&&) noexcept = default;
   ReplyTicket& operator=(ReplyTicket&&) = delete;
@@ -42,7 +42,7 @@ class ReplyTicket {
   }
 
  private:
-  std::shared_ptr<IoLoop::Impl> loop_;
+  std::shared_ptr<net::IoLoop::Impl> loop_;
   std::unique_ptr<Completion> completion_;
 };
 

@@ -42,14 +42,14 @@ struct HttpSink::Impl {
   }
 };
 
-Result<std::unique_ptr<HttpSink>> HttpSink::make(HttpSinkOptions options, IoLoop& io, Executor& home,
+Result<std::unique_ptr<HttpSink>> HttpSink::make(HttpSinkOptions options, net::IoLoop& io, Executor& home,
                                                  Clock& clock) {
   auto url = parse_url(options.url);
   if (!url) return std::unexpected(url.error());
   ClientOptions pool;
   pool.max_connections = options.max_connections;
   pool.waiting_max = options.waiting_max;
-  pool.ca_file = options.ca_file;
+  pool.tls.ca_file = options.ca_file;
   auto client = Client::make(io, *url, std::move(pool));
   if (!client) return std::unexpected(client.error());
   auto impl = std::make_shared<Impl>(std::move(options), std::move(*url), home, clock);

@@ -10,8 +10,8 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "broker/sink.h"
-#include "http/io_loop.h"
 #include "http/message.h"
+#include "net/io_loop.h"
 
 namespace dripgate::http {
 
@@ -26,7 +26,7 @@ struct HttpSinkOptions {
 class HttpSink final : public broker::Sink {
  public:
   /// Everything referred to outlives the sink. Errors: invalid_argument (url, CA file).
-  static Result<std::unique_ptr<HttpSink>> make(HttpSinkOptions options, IoLoop& io, Executor& home,
+  static Result<std::unique_ptr<HttpSink>> make(HttpSinkOptions options, net::IoLoop& io, Executor& home,
                                                 Clock& clock);
   /// As a crash: what is on the wire stays unanswered, no `done` is posted any more.
   ~HttpSink() override;

@@ -154,19 +154,19 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   }
 };
 
-Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, const std::vector<IoLoop*>& loops,
+Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, const std::vector<net::IoLoop*>& loops,
                                                Handler handler) {
   auto endpoint = endpoint_of(options);
   if (!endpoint) return std::unexpected(endpoint.error());
   auto core = std::make_shared<ServerCore>();
   if (options.tls) {
-    auto tls = server_tls(*options.tls);
+    auto tls = net::server_tls(*options.tls);
     if (!tls) return std::unexpected(tls.error());
     core->tls = std::move(*tls);
   }
   core->options = std::move(options);
   core->handler = std::move(handler);
-  for (IoLoop* loop : loops) core->shares.push_back(std::make_unique<LoopShare>(loop->impl()));
+  for (net::IoLoop* loop : loops) core->shares.push_back(std::make_unique<LoopShare>(loop->impl()));
   asio::io_context& first = core->shares.at(0)->context;
   auto impl = std::make_shared<Impl>(core, first);
   core->on_last_closed = [weak = std::weak_ptr(impl)] {

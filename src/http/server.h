@@ -10,16 +10,11 @@
 
 #include "base/limits.h"
 #include "base/result.h"
-#include "http/io_loop.h"
 #include "http/message.h"
+#include "net/io_loop.h"
+#include "net/tls_files.h"
 
 namespace dripgate::http {
-
-struct ServerTls {
-  std::string cert_file;                        // PEM chain
-  std::string key_file;                         // PEM
-  std::optional<std::string> client_ca_file{};  // set: clients without a certificate of this CA are refused
-};
 
 /// Defaults are the product's bounds; tests lower them.
 struct ServerLimits {
@@ -37,7 +32,7 @@ struct ServerLimits {
 struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one
-  std::optional<ServerTls> tls{};
+  std::optional<net::ServerTls> tls{};
   ServerLimits limits{};
   HeadCheck head_check{};  // may be empty
 };
@@ -46,7 +41,7 @@ class Server {
  public:
   /// Binds and listens; connections are accepted once loops[0] runs. Loops outlive the Server. Errors:
   /// invalid_argument (host, TLS files), unavailable (the address is taken).
-  static Result<std::unique_ptr<Server>> listen(ServerOptions options, const std::vector<IoLoop*>& loops,
+  static Result<std::unique_ptr<Server>> listen(ServerOptions options, const std::vector<net::IoLoop*>& loops,
                                                 Handler handler);
   /// Only after stop() is done, or when no loop runs.
   ~Server();

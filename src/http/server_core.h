@@ -7,9 +7,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "http/io_loop_impl.h"
 #include "http/server.h"
-#include "http/tls.h"
+#include "net/io_loop_impl.h"
+#include "net/tls.h"
 
 namespace dripgate::http {
 
@@ -17,8 +17,8 @@ class Connection;
 
 // Weak: a suspended connection lives inside its io_context and must not keep that alive.
 struct LoopShare {
-  explicit LoopShare(const std::shared_ptr<IoLoop::Impl>& of) : loop(of), context(of->context) {}
-  std::weak_ptr<IoLoop::Impl> loop;
+  explicit LoopShare(const std::shared_ptr<net::IoLoop::Impl>& of) : loop(of), context(of->context) {}
+  std::weak_ptr<net::IoLoop::Impl> loop;
   boost::asio::io_context& context;
   std::unordered_set<Connection*> connections;
 };
@@ -26,7 +26,7 @@ struct LoopShare {
 struct ServerCore {
   ServerOptions options;
   Handler handler;
-  TlsContext tls;  // null: plain
+  net::TlsContext tls;  // null: plain
   std::vector<std::unique_ptr<LoopShare>> shares;
 
   std::atomic<bool> stopping{false};

@@ -68,7 +68,7 @@ class PlainTransport final : public Transport {
 
 class TlsTransport final : public Transport {
  public:
-  TlsTransport(tcp::socket socket, TlsContext context, ssl::stream_base::handshake_type side)
+  TlsTransport(tcp::socket socket, net::TlsContext context, ssl::stream_base::handshake_type side)
       : context_(std::move(context)), stream_(std::move(socket), *context_), side_(side) {}
 
   void name_peer(const std::string& host) {
@@ -113,7 +113,7 @@ class TlsTransport final : public Transport {
   }
 
  private:
-  TlsContext context_;
+  net::TlsContext context_;
   ssl::stream<tcp_stream> stream_;
   ssl::stream_base::handshake_type side_;
 };
@@ -124,11 +124,11 @@ std::unique_ptr<Transport> plain_transport(tcp::socket socket) {
   return std::make_unique<PlainTransport>(std::move(socket));
 }
 
-std::unique_ptr<Transport> tls_server_transport(tcp::socket socket, TlsContext context) {
+std::unique_ptr<Transport> tls_server_transport(tcp::socket socket, net::TlsContext context) {
   return std::make_unique<TlsTransport>(std::move(socket), std::move(context), ssl::stream_base::server);
 }
 
-std::unique_ptr<Transport> tls_client_transport(tcp::socket socket, TlsContext context,
+std::unique_ptr<Transport> tls_client_transport(tcp::socket socket, net::TlsContext context,
                                                 const std::string& host) {
   auto transport =
       std::make_unique<TlsTransport>(std::move(socket), std::move(context), ssl::stream_base::client);

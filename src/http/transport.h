@@ -12,7 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/time.h"
-#include "http/tls.h"
+#include "net/tls.h"
 
 namespace dripgate::http {
 
@@ -46,9 +46,10 @@ class Transport {
 
 [[nodiscard]] std::unique_ptr<Transport> plain_transport(boost::asio::ip::tcp::socket socket);
 [[nodiscard]] std::unique_ptr<Transport> tls_server_transport(boost::asio::ip::tcp::socket socket,
-                                                              TlsContext context);
+                                                              net::TlsContext context);
 /// The handshake fails unless the certificate names `host`.
 [[nodiscard]] std::unique_ptr<Transport> tls_client_transport(boost::asio::ip::tcp::socket socket,
-                                                              TlsContext context, const std::string& host);
+                                                              net::TlsContext context,
+                                                              const std::string& host);
 
 }  // namespace dripgate::http

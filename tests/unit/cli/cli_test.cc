@@ -11,7 +11,7 @@
 #include "cli/option_values.h"
 #include "cli/publish_run.h"
 #include "cli/receiver.h"
-#include "http/io_loop.h"
+#include "net/io_loop.h"
 #include "support/virtual_time.h"
 
 namespace dripgate::cli {
@@ -160,7 +160,7 @@ class ReceiverTest : public ::testing::Test {
     return given;
   }
   testing::VirtualClock clock;
-  http::IoLoop loop;
+  net::IoLoop loop;
   std::vector<Received> seen;
 };
 

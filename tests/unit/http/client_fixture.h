@@ -16,7 +16,7 @@
 namespace dripgate::http::testing {
 
 struct ClientFixture : ::testing::Test {
-  IoLoop loop;
+  net::IoLoop loop;
   std::vector<Request> seen;
   std::vector<Reply> held;
   bool hold = false;
@@ -24,7 +24,7 @@ struct ClientFixture : ::testing::Test {
   std::unique_ptr<Server> server;
   std::unique_ptr<Client> client;
 
-  void start(std::optional<ServerTls> tls = std::nullopt) {
+  void start(std::optional<net::ServerTls> tls = std::nullopt) {
     ServerOptions options;
     options.tls = std::move(tls);
     auto listening = Server::listen(std::move(options), {&loop}, [this](Request request, Reply reply) {

@@ -13,7 +13,8 @@ using ClientTest = testing::ClientFixture;
 /// silent.
 class ScriptedPeer {
  public:
-  explicit ScriptedPeer(IoLoop& loop) : loop_(loop), fd_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
+  explicit ScriptedPeer(net::IoLoop& loop)
+      : loop_(loop), fd_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -43,7 +44,7 @@ class ScriptedPeer {
   void hang_up() { ::close(std::exchange(connection_, -1)); }
 
  private:
-  IoLoop& loop_;
+  net::IoLoop& loop_;
   int fd_;
   int connection_ = -1;
   std::uint16_t port_ = 0;
@@ -230,8 +231,8 @@ TEST_F(ClientTest, ClosingAnswersEverythingThatIsOpen) {
 
 TEST_F(ClientTest, SpeaksTlsAndVerifiesTheHost) {
   const testing::Certificates files;
-  start(ServerTls{.cert_file = files.cert, .key_file = files.key});
-  connect(url("https"), {.ca_file = files.ca});
+  start(net::ServerTls{.cert_file = files.cert, .key_file = files.key});
+  connect(url("https"), {.tls = {.ca_file = files.ca}});
   for (int i = 0; i < 3; ++i) {
     const auto result = call({.body = std::string(200'000, 'x')});
     ASSERT_TRUE(result) << result.error().detail;
@@ -240,12 +241,12 @@ TEST_F(ClientTest, SpeaksTlsAndVerifiesTheHost) {
   EXPECT_EQ(ports().size(), 1u);
   EXPECT_EQ(seen[0].body.size(), 200'000u);
   EXPECT_FALSE(seen[0].peer.client_certificate);
-  connect(url("https", "localhost"), {.ca_file = files.ca});
+  connect(url("https", "localhost"), {.tls = {.ca_file = files.ca}});
   EXPECT_TRUE(call({}));
   const std::size_t before = seen.size();
-  connect(url("https", "127.0.0.2"), {.ca_file = files.ca});
+  connect(url("https", "127.0.0.2"), {.tls = {.ca_file = files.ca}});
   EXPECT_FALSE(call({})) << "the certificate does not name 127.0.0.2";
-  connect(url("https"), {.ca_file = files.other_ca});
+  connect(url("https"), {.tls = {.ca_file = files.other_ca}});
   EXPECT_FALSE(call({})) << "another CA signed it";
   connect(url("https"));
   EXPECT_FALSE(call({})) << "the system does not know this CA";
@@ -254,11 +255,12 @@ TEST_F(ClientTest, SpeaksTlsAndVerifiesTheHost) {
 
 TEST_F(ClientTest, AServerWithAClientCaTakesOnlyClientsWithItsCertificate) {
   const testing::Certificates files;
-  start(ServerTls{.cert_file = files.cert, .key_file = files.key, .client_ca_file = files.ca});
-  connect(url("https"), {.ca_file = files.ca});
+  start(net::ServerTls{.cert_file = files.cert, .key_file = files.key, .client_ca_file = files.ca});
+  connect(url("https"), {.tls = {.ca_file = files.ca}});
   EXPECT_FALSE(call({}));
   EXPECT_TRUE(seen.empty());
-  connect(url("https"), {.ca_file = files.ca, .cert_file = files.client_cert, .key_file = files.client_key});
+  connect(url("https"),
+          {.tls = {.ca_file = files.ca, .cert_file = files.client_cert, .key_file = files.client_key}});
   const auto result = call({});
   ASSERT_TRUE(result) << result.error().detail;
   EXPECT_EQ(seen[0].peer.client_certificate, "/CN=ops");

@@ -211,7 +211,7 @@ TEST_F(HostileTest, RefusesToListenWhereItCannotAndSaysWhy) {
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error().code, ErrorCode::invalid_argument);
   const auto no_files = Server::listen(
-      {.tls = ServerTls{.cert_file = "/nowhere.pem", .key_file = "/nowhere.key", .client_ca_file = {}}},
+      {.tls = net::ServerTls{.cert_file = "/nowhere.pem", .key_file = "/nowhere.key", .client_ca_file = {}}},
       {&loop}, {});
   ASSERT_FALSE(no_files);
   EXPECT_NE(no_files.error().detail.find("/nowhere.pem"), std::string::npos);

@@ -13,12 +13,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "http/io_loop.h"
+#include "net/io_loop.h"
 
 namespace dripgate::http::testing {
 
 /// Runs the loop until `done` holds; false: it did not within `most` of real time.
-inline bool run_until(IoLoop& loop, const std::function<bool()>& done,
+inline bool run_until(net::IoLoop& loop, const std::function<bool()>& done,
                       Duration most = std::chrono::seconds{20}) {
   static constexpr Duration kSlice = std::chrono::milliseconds{1};
   for (Duration spent{}; !done(); spent += kSlice) {
@@ -30,7 +30,7 @@ inline bool run_until(IoLoop& loop, const std::function<bool()>& done,
 
 class RawSocket {
  public:
-  RawSocket(IoLoop& loop, std::uint16_t port) : loop_(loop), fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  RawSocket(net::IoLoop& loop, std::uint16_t port) : loop_(loop), fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -96,7 +96,7 @@ class RawSocket {
     }
   }
 
-  IoLoop& loop_;
+  net::IoLoop& loop_;
   int fd_;
   bool connected_ = false;
   bool ended_ = false;

@@ -21,7 +21,7 @@ inline std::size_t count(std::string_view text, std::string_view part) {
 }
 
 struct ServerFixture : ::testing::Test {
-  IoLoop loop;
+  net::IoLoop loop;
   std::vector<Request> seen;
   std::vector<Reply> held;
   bool hold = false;

@@ -134,7 +134,7 @@ TEST_F(ServerTest, StopDoesNotWaitForAHandlerBeyondItsGrace) {
 TEST_F(ServerTest, ALateReplyAfterTheLoopIsGoneIsHarmless) {
   Reply late;
   {
-    IoLoop short_lived;
+    net::IoLoop short_lived;
     auto listening =
         Server::listen({}, {&short_lived}, [&](Request, Reply reply) { late = std::move(reply); });
     ASSERT_TRUE(listening);

@@ -16,7 +16,7 @@ namespace {
 using testing::run_until;
 
 struct LoopThread {
-  IoLoop loop;
+  net::IoLoop loop;
   std::thread thread{[this] { loop.run(); }};
   ~LoopThread() {
     loop.stop();
@@ -32,7 +32,7 @@ void stop_and_wait(Server& server) {
 }
 
 TEST(Threads, ConnectionsAreSpreadOverLoopsAndRepliesComeFromAnyThread) {
-  IoLoop home;
+  net::IoLoop home;
   LoopThread first, second, client_loop, worker;
   std::atomic<int> served{0};
   auto listening = Server::listen({}, {&first.loop, &second.loop}, [&](Request request, Reply reply) {
@@ -61,7 +61,7 @@ TEST(Threads, ConnectionsAreSpreadOverLoopsAndRepliesComeFromAnyThread) {
 
 TEST(Threads, ASinkAnswersOnItsHomeAndEndsWhileDeliveriesAreOpen) {
   LoopThread server_loop, sink_loop;
-  IoLoop home;
+  net::IoLoop home;
   dripgate::testing::VirtualClock clock;
   std::atomic<int> seen{0};
   auto listening = Server::listen({}, {&server_loop.loop}, [&](Request, Reply reply) {

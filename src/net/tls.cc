@@ -1,7 +1,10 @@
 // TLS contexts from files.
-#include "http/tls.h"
+#include "net/tls.h"
 
-namespace dripgate::http {
+#include <string>
+#include <string_view>
+
+namespace dripgate::net {
 
 namespace ssl = boost::asio::ssl;
 using boost::system::error_code;
@@ -47,20 +50,20 @@ Result<TlsContext> server_tls(const ServerTls& files) {
   return context;
 }
 
-Result<TlsContext> client_tls(const ClientOptions& options) {
+Result<TlsContext> client_tls(const ClientTls& files) {
   TlsContext context = make_context(ssl::context::tls_client);
   error_code ec;
-  if (options.ca_file) {
-    context->load_verify_file(*options.ca_file, ec);
-    if (ec) return bad_file("CA", *options.ca_file, ec);
+  if (files.ca_file) {
+    context->load_verify_file(*files.ca_file, ec);
+    if (ec) return bad_file("CA", *files.ca_file, ec);
   } else {
     context->set_default_verify_paths(ec);
   }
   context->set_verify_mode(ssl::verify_peer, ec);
-  if (options.cert_file && options.key_file) {
-    if (auto error = load_identity(*context, *options.cert_file, *options.key_file)) return *error;
+  if (files.cert_file && files.key_file) {
+    if (auto error = load_identity(*context, *files.cert_file, *files.key_file)) return *error;
   }
   return context;
 }
 
-}  // namespace dripgate::http
+}  // namespace dripgate::net

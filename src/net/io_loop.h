@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 
-namespace dripgate::http {
+namespace dripgate::net {
 
 class IoLoop final : public Executor {
  public:
@@ -26,11 +26,11 @@ class IoLoop final : public Executor {
   void post(Task task) override;                        // thread-safe
   void post_after(Duration delay, Task task) override;  // thread-safe; real time
 
-  struct Impl;  // http/io_loop_impl.h
+  struct Impl;  // net/io_loop_impl.h
   [[nodiscard]] const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  private:
   std::shared_ptr<Impl> impl_;
 };
 
-}  // namespace dripgate::http
+}  // namespace dripgate::net

@@ -1,5 +1,5 @@
 // IoLoop over boost::asio::io_context.
-#include "http/io_loop.h"
+#include "net/io_loop.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,9 +7,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "http/io_loop_impl.h"
+#include "net/io_loop_impl.h"
 
-namespace dripgate::http {
+namespace dripgate::net {
 
 namespace asio = boost::asio;
 
@@ -49,4 +49,4 @@ void IoLoop::post_after(Duration delay, Task task) {
       });
 }
 
-}  // namespace dripgate::http
+}  // namespace dripgate::net
