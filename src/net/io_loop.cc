@@ -40,6 +40,10 @@ void IoLoop::post(Task task) {
   asio::post(impl_->context, std::move(task));
 }
 
+MonoTime IoLoop::now() const {
+  return std::chrono::floor<Duration>(asio::steady_timer::clock_type::now());
+}
+
 void IoLoop::post_after(Duration delay, Task task) {
   auto timer = std::make_unique<asio::steady_timer>(impl_->context, std::clamp(delay, Duration{0}, kWaitMax));
   asio::steady_timer& waiting = *timer;

@@ -25,6 +25,7 @@ class IoLoop final : public Executor {
 
   void post(Task task) override;                        // thread-safe
   void post_after(Duration delay, Task task) override;  // thread-safe; real time
+  [[nodiscard]] MonoTime now() const;                   // thread-safe; the clock of post_after
 
   struct Impl;  // net/io_loop_impl.h
   [[nodiscard]] const std::shared_ptr<Impl>& impl() const { return impl_; }
