@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "broker/attribute_names.h"
 #include "drip/names.h"
 
 namespace dripgate::app {
@@ -84,7 +85,7 @@ void Ingest::append_one(StreamLine& line, const core::Stream& stream, server::In
                           .attributes = std::move(event.attributes),
                           .published = clock_.now()};
   Identity identity = identify(stream, event, message);
-  if (!event.id.empty()) broker::set(message.attributes, drip::kGivenIdAttribute, event.id);
+  if (!event.id.empty()) broker::set(message.attributes, broker::kGivenIdAttribute, event.id);
   message.id = identity.message_id;
   server::IngestAnswer& answer = call->answers[index];
   answer.id = std::move(identity.event_id);

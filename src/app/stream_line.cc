@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "app/topic_sink.h"
+#include "broker/topic_sink.h"
 
 namespace dripgate::app {
 namespace {
 
 std::unique_ptr<broker::Sink> make_sink(const config::StreamSettings& settings, const LinePorts& ports) {
   if (const auto* topic = std::get_if<config::TopicDelivery>(&settings.deliver)) {
-    return std::make_unique<TopicSink>(settings.stream->id, ports.clock,
-                                       ports.broker.publisher(topic->topic));
+    return std::make_unique<broker::TopicSink>(settings.stream->id, ports.clock,
+                                               ports.broker.publisher(topic->topic));
   }
   return std::make_unique<broker::sqlite::AfterCommitSink>(ports.database, *ports.http_sink);
 }

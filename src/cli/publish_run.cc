@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "broker/attribute_names.h"
 #include "cli/console.h"
 
 namespace dripgate::cli {
@@ -109,7 +110,8 @@ void PublishRun::send(const SendingPtr& sending) {
   call.target = "/v1/streams/" + http::percent_encode(plan_.stream) + "/events";
   call.headers = headers_;
   call.headers.emplace_back("Content-Type", "application/x-ndjson");
-  call.headers.emplace_back("Dripgate-Id", fmt::format("{}-{}", plan_.id_prefix, sending->batch.number));
+  call.headers.emplace_back(broker::kIdAttribute,
+                            fmt::format("{}-{}", plan_.id_prefix, sending->batch.number));
   call.body = sending->batch.body;
   call.timeout = plan_.timeout;
   client_.send(std::move(call),

@@ -6,17 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/rfc3339.h"
+#include "broker/attribute_names.h"
 
 namespace dripgate::cli {
 namespace {
 
 // Always the same sequence: a run that failed can be run again.
 constexpr std::uint64_t kFailSeed = 1;
-
-std::string header(const http::Request& request, std::string_view name) {
-  const std::string* value = http::find(request.headers, name);
-  return value == nullptr ? std::string() : *value;
-}
 
 }  // namespace
 
@@ -54,13 +50,16 @@ http::Response Receiver::decide(WallTime now) {
 void Receiver::handle(http::Request request, http::Reply reply) {
   const WallTime now = clock_.now();
   http::Response response = decide(now);
+  const auto header = [&](std::string_view name) {
+    return std::string(http::value_of(request.headers, name));
+  };
   taker_({.time = now,
-          .id = header(request, "dripgate-id"),
-          .stream = header(request, "dripgate-stream"),
-          .key = header(request, "dripgate-key"),
-          .attempt = header(request, "dripgate-attempt"),
-          .slot = header(request, "dripgate-slot"),
-          .released = header(request, "dripgate-released"),
+          .id = header(broker::kIdAttribute),
+          .stream = header(broker::kStreamAttribute),
+          .key = header(broker::kKeyAttribute),
+          .attempt = header(broker::kAttemptAttribute),
+          .slot = header(broker::kSlotAttribute),
+          .released = header(broker::kReleasedAttribute),
           .status = response.status,
           .bytes = request.body.size()});
   if (play_.slow == Duration{0}) return reply(std::move(response));

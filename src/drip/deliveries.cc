@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/rfc3339.h"
-#include "drip/names.h"
+#include "broker/attribute_names.h"
 #include "drip/reasons.h"
 #include "drip/reservations.h"
 
@@ -17,13 +17,13 @@ broker::Message outgoing_message(const Event& event) {
   const auto put = [&message](std::string_view name, std::string value) {
     message.attributes.emplace_back(name, std::move(value));
   };
-  put("dripgate-id", event.id);
-  put("dripgate-stream", event.stream->id);
-  put("dripgate-key", std::string(rendered_key(event)));
-  put("dripgate-attempt", std::to_string(event.attempts + 1));
-  put("dripgate-slot", format_rfc3339(event.slot, Fraction::milliseconds));
-  put("dripgate-released", format_rfc3339(event.released, Fraction::milliseconds));
-  put(kHopsAttribute, std::to_string(event.hops + 1));
+  put(broker::kIdAttribute, event.id);
+  put(broker::kStreamAttribute, event.stream->id);
+  put(broker::kKeyAttribute, std::string(rendered_key(event)));
+  put(broker::kAttemptAttribute, std::to_string(event.attempts + 1));
+  put(broker::kSlotAttribute, format_rfc3339(event.slot, Fraction::milliseconds));
+  put(broker::kReleasedAttribute, format_rfc3339(event.released, Fraction::milliseconds));
+  put(broker::kHopsAttribute, std::to_string(event.hops + 1));
   return message;
 }
 

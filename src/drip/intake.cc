@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/limits.h"
+#include "broker/attribute_names.h"
 #include "drip/event_facts.h"
 #include "drip/names.h"
 #include "drip/reasons.h"
@@ -25,11 +26,11 @@ struct Given {
 };
 Given take_reserved(broker::Attributes& attributes) {
   Given given;
-  if (const std::string* id = broker::find(attributes, kGivenIdAttribute)) given.id = *id;
-  if (const std::string* hops = broker::find(attributes, kHopsAttribute)) {
+  if (const std::string* id = broker::find(attributes, broker::kGivenIdAttribute)) given.id = *id;
+  if (const std::string* hops = broker::find(attributes, broker::kHopsAttribute)) {
     given.hops = whole_number<int>(*hops).value_or(0);
   }
-  std::erase_if(attributes, [](const auto& attribute) { return is_reserved(attribute.first); });
+  std::erase_if(attributes, [](const auto& attribute) { return broker::is_reserved(attribute.first); });
   return given;
 }
 

@@ -30,15 +30,6 @@ std::string event_id(std::string_view given, const core::Stream& stream,
   return id.size() > kEventIdBytesMax ? "~" + sha256_hex(id) : id;
 }
 
-bool is_reserved(std::string_view attribute) {
-  if (attribute.size() < kReservedPrefix.size()) return false;
-  for (std::size_t i = 0; i < kReservedPrefix.size(); ++i) {
-    const char c = attribute[i];
-    if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != kReservedPrefix[i]) return false;
-  }
-  return true;
-}
-
 std::uint64_t body_digest(std::string_view bytes) {
   return digest64(bytes);
 }

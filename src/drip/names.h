@@ -1,4 +1,4 @@
-// Names that the drip gives: digests, deterministic ids of timer entries and overflow messages, attributes.
+// Names that the drip gives: digests, deterministic ids of timer entries and overflow messages.
 // The same step of the same event has the same id whoever does it, so that a broker takes it once. Pure.
 #pragma once
 
@@ -9,14 +9,6 @@
 #include "drip/event.h"
 
 namespace dripgate::drip {
-
-/// Attributes that begin so belong to the drip; the source's own are dropped on entry.
-inline constexpr std::string_view kReservedPrefix = "dripgate-";
-/// Set by HTTP ingest on a source message: the id that the caller gave this event.
-inline constexpr std::string_view kGivenIdAttribute = "dripgate-event-id";
-inline constexpr std::string_view kHopsAttribute = "dripgate-hops";
-
-[[nodiscard]] bool is_reserved(std::string_view attribute);
 
 /// The event's id: the caller's, else the stream's template. Empty: neither names it. One longer than
 /// kEventIdBytesMax becomes "~" and its SHA-256.

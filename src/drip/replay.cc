@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "drip/names.h"
+#include "broker/attribute_names.h"
 #include "drip/reasons.h"
 
 namespace dripgate::drip {
@@ -74,7 +74,7 @@ void Replay::replay(broker::DeadLetter letter) {
   // Raw bytes that were not understood would go out as if they were an event.
   if (letter.reason == reasons::kPoison || wiring_.pulling.turned_away()) return;
   broker::Message message = std::move(letter.message);
-  broker::set(message.attributes, kGivenIdAttribute, letter.event_id);
+  broker::set(message.attributes, broker::kGivenIdAttribute, letter.event_id);
   Admission admission = intake_.admit(wiring_.current(), std::move(message));
   if (!admission.reason.empty() && admission.reason != reasons::kTooManyHops) return;
   const EventPtr& event = admission.event;

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "broker/attribute_names.h"
 #include "drip/enrich.h"
 #include "drip/names.h"
 
@@ -12,8 +13,10 @@ namespace dripgate::drip {
 namespace {
 
 constexpr std::string_view kKind = "dripgate-ticket";
-constexpr std::string_view kId = "dripgate-id";
-constexpr std::string_view kStream = "dripgate-stream";
+// The names of a delivery (broker/attribute_names.h) where both say the same; a ticket's times are
+// microseconds.
+constexpr std::string_view kId = broker::kIdAttribute;
+constexpr std::string_view kStream = broker::kStreamAttribute;
 constexpr std::string_view kKey = "dripgate-booking-key";
 constexpr std::string_view kDigest = "dripgate-digest";
 constexpr std::string_view kCost = "dripgate-cost";
@@ -80,7 +83,7 @@ void read_booking(Reader& reader, Event& event) {
   event.first_received = reader.time(kFirstReceived);
   event.attempts = reader.number<int>(kAttempts, 0);
   event.deferrals = reader.number<int>(kDeferrals, 0);
-  event.hops = reader.number<int>(kHopsAttribute, 0);
+  event.hops = reader.number<int>(broker::kHopsAttribute, 0);
 }
 
 void check_home(Reader& reader, const Event& event) {
@@ -112,7 +115,7 @@ broker::Message write_ticket(const Event& event, TicketKind kind, std::size_t de
   put(kFirstReceived, std::to_string(to_us(event.first_received.value_or(event.slot))));
   put(kAttempts, std::to_string(event.attempts));
   put(kDeferrals, std::to_string(event.deferrals));
-  put(kHopsAttribute, std::to_string(event.hops));
+  put(broker::kHopsAttribute, std::to_string(event.hops));
   put(kMessageId, event.original.id);
   put(kOverflowTopic, event.stream->overflow_topic);
   if (auto enriched = enrich(event, deciding_limit, json)) {
@@ -145,7 +148,7 @@ Result<Opened> read_ticket(broker::Message message, const core::StreamPtr& strea
   }
   event.original.attributes = std::move(message.attributes);
   std::erase_if(event.original.attributes,
-                [](const auto& attribute) { return is_reserved(attribute.first); });
+                [](const auto& attribute) { return broker::is_reserved(attribute.first); });
   if (body_digest(event.original.body) != event.digest) {
     return fail(ErrorCode::corrupt, "dripgate-digest is not that of the original payload");
   }

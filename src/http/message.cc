@@ -22,6 +22,11 @@ const std::string* find(const Headers& headers, std::string_view name) {
   return it == headers.end() ? nullptr : &it->second;
 }
 
+std::string_view value_of(const Headers& headers, std::string_view name) {
+  const std::string* value = find(headers, name);
+  return value == nullptr ? std::string_view() : std::string_view(*value);
+}
+
 void set(Headers& headers, std::string_view name, std::string value) {
   std::erase_if(headers, [&](const auto& h) { return same_name(h.first, name); });
   headers.emplace_back(name, std::move(value));

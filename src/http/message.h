@@ -16,6 +16,8 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 
 /// The value of the first header of that name, or null.
 [[nodiscard]] const std::string* find(const Headers& headers, std::string_view name);
+/// The same, where an absent header and an empty one mean the same.
+[[nodiscard]] std::string_view value_of(const Headers& headers, std::string_view name);
 /// Replaces every header of that name by this one.
 void set(Headers& headers, std::string_view name, std::string value);
 /// ASCII letters compared without case.

@@ -5,6 +5,7 @@
 #include <absl/strings/string_view.h>
 #include <absl/time/time.h>
 
+#include "broker/attribute_names.h"
 #include "http/http_sink.h"
 
 namespace dripgate::http {
@@ -88,10 +89,10 @@ Headers delivery_headers(const broker::Attributes& attributes) {
     if (!token_text(name)) continue;
     const bool content_type = same_name(name, "content-type");
     typed |= content_type;
-    const bool as_it_is = content_type || same_name(name.substr(0, 9), "dripgate-") ||
-                          same_name(name, "traceparent") || same_name(name, "tracestate");
-    headers.emplace_back(as_it_is ? name : "dripgate-attr-" + name,
-                         header_value(value, !same_name(name, "dripgate-id")));
+    const bool as_it_is = content_type || broker::is_reserved(name) || same_name(name, "traceparent") ||
+                          same_name(name, "tracestate");
+    headers.emplace_back(as_it_is ? name : std::string(broker::kAttributeHeaderPrefix) + name,
+                         header_value(value, !same_name(name, broker::kIdAttribute)));
   }
   if (!typed) headers.emplace_back("content-type", "application/json");
   return headers;

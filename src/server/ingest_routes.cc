@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "broker/attribute_names.h"
 #include "http/problem.h"
 #include "obs/trace.h"
 #include "server/body.h"
@@ -25,14 +26,9 @@ struct Batch {
   std::vector<std::pair<std::size_t, Error>> refused;  // lines that never become events
 };
 
-std::string_view header(const Visit& visit, std::string_view name) {
-  const std::string* value = http::find(visit.request.headers, name);
-  return value == nullptr ? std::string_view{} : std::string_view(*value);
-}
-
 // Dripgate-Id, or why it cannot be one.
 Result<std::string> given_id(const Visit& visit) {
-  const std::string* id = http::find(visit.request.headers, "Dripgate-Id");
+  const std::string* id = http::find(visit.request.headers, broker::kIdAttribute);
   if (id == nullptr) return std::string();
   const bool printable = std::ranges::all_of(*id, [](char c) { return c > ' ' && c < 0x7f; });
   if (!id->empty() && id->size() <= kEventIdBytesMax && printable) return *id;
@@ -43,26 +39,26 @@ Result<std::string> given_id(const Visit& visit) {
 
 // What travels with the event besides its bytes.
 Result<broker::Attributes> attributes_of(const Visit& visit, bool ndjson) {
-  static constexpr std::string_view kPrefix = "dripgate-attr-";
+  constexpr std::string_view kPrefix = broker::kAttributeHeaderPrefix;
   broker::Attributes attributes;
   for (const auto& [name, value] : visit.request.headers) {
     if (!http::same_name(std::string_view(name).substr(0, kPrefix.size()), kPrefix)) continue;
     std::string attribute = name.substr(kPrefix.size());
     std::ranges::transform(attribute, attribute.begin(),
                            [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (attribute.empty() || attribute.starts_with("dripgate-")) {
+    if (attribute.empty() || broker::is_reserved(attribute)) {
       return fail(ErrorCode::invalid_argument,
                   "header '" + name +
                       "': accepted is Dripgate-Attr-<name>, where the name does not begin with dripgate-");
     }
     broker::set(attributes, attribute, value);
   }
-  if (obs::parse_traceparent(header(visit, "traceparent"))) {
-    broker::set(attributes, "traceparent", std::string(header(visit, "traceparent")));
-    const std::string_view state = header(visit, "tracestate");
+  if (obs::parse_traceparent(http::value_of(visit.request.headers, "traceparent"))) {
+    broker::set(attributes, "traceparent", std::string(http::value_of(visit.request.headers, "traceparent")));
+    const std::string_view state = http::value_of(visit.request.headers, "tracestate");
     if (!state.empty()) broker::set(attributes, "tracestate", std::string(state));
   }
-  const std::string_view type = header(visit, "Content-Type");
+  const std::string_view type = http::value_of(visit.request.headers, "Content-Type");
   // curl's default for any -d says nothing about the event.
   const bool telling = !ndjson && !type.empty() && !http::same_name(type, "application/json") &&
                        !http::same_name(type, "application/x-www-form-urlencoded");
@@ -123,7 +119,7 @@ Result<Batch> read_batch(Visit& visit) {
   if (auto query = check_query(visit.target, {}); !query) return std::unexpected(query.error());
   auto id = given_id(visit);
   if (!id) return std::unexpected(id.error());
-  const bool ndjson = is_ndjson(header(visit, "Content-Type"));
+  const bool ndjson = is_ndjson(http::value_of(visit.request.headers, "Content-Type"));
   auto attributes = attributes_of(visit, ndjson);
   if (!attributes) return std::unexpected(attributes.error());
   return ndjson ? event_lines(visit, *id, *attributes)
@@ -193,7 +189,7 @@ bool over_rate(Visit& visit, std::size_t events) {
 
 // True: answered. Events are stored as they come: compressed bytes would all end as dead letters.
 bool encoded(Visit& visit) {
-  const std::string_view encoding = header(visit, "Content-Encoding");
+  const std::string_view encoding = http::value_of(visit.request.headers, "Content-Encoding");
   if (encoding.empty() || http::same_name(encoding, "identity")) return false;
   visit.site->context.metrics.ingest_refused("encoding");
   visit.answer(http::problem(415, "content-encoding", "accepted: bodies without Content-Encoding"));

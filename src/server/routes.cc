@@ -92,17 +92,12 @@ std::variant<Found, Missed> find_endpoint(const http::Request& request) {
   return Missed{http::problem(404, "not-found", "no such path; see docs/http-api.md"), route};
 }
 
-std::string_view header(const http::Request& request, std::string_view name) {
-  const std::string* value = http::find(request.headers, name);
-  return value == nullptr ? std::string_view{} : std::string_view(*value);
-}
-
 auth::AccessAnswer access_of(Site& site, const config::ConfigPtr& config, const http::Request& request,
                              auth::ScopeSet accepted) {
   const std::string certificate = request.peer.client_certificate.value_or("");
-  return site.access.of(config)->decide({.authorization = header(request, "Authorization"),
-                                         .host = header(request, "Host"),
-                                         .origin = header(request, "Origin"),
+  return site.access.of(config)->decide({.authorization = http::value_of(request.headers, "Authorization"),
+                                         .host = http::value_of(request.headers, "Host"),
+                                         .origin = http::value_of(request.headers, "Origin"),
                                          .loopback = request.peer.loopback,
                                          .client_certificate = certificate},
                                         accepted);
@@ -130,7 +125,7 @@ std::variant<std::string, http::Response> admit(Site& site, const config::Config
   const auto access = access_of(site, config, request, found.endpoint->scopes);
   if (access.verdict == auth::AccessAnswer::Verdict::granted) return access.identity;
   if (found.endpoint->open) return std::string();
-  return refusal(access, !header(request, "Authorization").empty());
+  return refusal(access, !http::value_of(request.headers, "Authorization").empty());
 }
 
 http::Response counted(Site& site, std::string_view route, http::Response response) {
@@ -168,7 +163,7 @@ void handle(const SitePtr& site, http::Request request, http::Reply reply) {
 // Small bodies only, where a route takes no events: refused by what the header announces.
 bool announces_too_much(const Endpoint& endpoint, const http::Request& head) {
   if (endpoint.path == ingest_endpoints()[0].path) return false;
-  const auto length = parse_number(header(head, "Content-Length"));
+  const auto length = parse_number(http::value_of(head.headers, "Content-Length"));
   return length && *length > kAdminBodyBytesMax;
 }
 

@@ -1,6 +1,7 @@
 // Reading a message from a row.
 #include "broker/sqlite/rows.h"
 
+#include "broker/attribute_names.h"
 #include "broker/attributes_codec.h"
 
 namespace dripgate::broker::sqlite {

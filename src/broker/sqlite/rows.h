@@ -7,10 +7,6 @@
 
 namespace dripgate::broker::sqlite {
 
-/// Set on a message whose attributes in the file are damaged: it still goes out, with its body, for somebody
-/// to see.
-inline constexpr const char* kDamagedAttribute = "dripgate-damaged-attributes";
-
 [[nodiscard]] Message read_message(const dripgate::sqlite::Statement& row, int first_column);
 /// What a message counts as in flow control.
 [[nodiscard]] std::size_t bytes_of(const Message& message);

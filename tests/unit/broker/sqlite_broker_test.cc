@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include "broker/attribute_names.h"
 #include "broker/sqlite/rows.h"
 #include "side.h"
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rfc3339.h"
+#include "broker/attribute_names.h"
 #include "drip/backoff.h"
 #include "drip/enrich.h"
 #include "drip/intake.h"
@@ -102,7 +103,8 @@ TEST(Intake, NoValueRendersAsTheDefaultBucket) {
 TEST(Intake, PrefersTheIdThatTheCallerGave) {
   Intake intake;
   const auto stream = stream_with("{merchant_id}");
-  EXPECT_EQ(intake.admit(stream, message_of(kPayout, {{std::string(kGivenIdAttribute), "given"}})).event->id,
+  EXPECT_EQ(intake.admit(stream, message_of(kPayout, {{std::string(broker::kGivenIdAttribute), "given"}}))
+                .event->id,
             "given");
   EXPECT_EQ(intake.admit(stream, message_of(R"({"merchant_id":1})")).event->id, "m1");
 }
