@@ -1,9 +1,9 @@
-# dripgate_lua(ROOM FOLDER): every script src/FOLDER/*.lua becomes a constant in "<folder>/texts.h" (generated).
+# dripgate_lua(ROOM FOLDER): every script src/FOLDER/*.lua becomes a constant of dripgate::ROOM::lua in "FOLDER/texts.h" (generated).
 # A line "-- uses: lib_a.lua lib_b.lua" is replaced by those files, once each; lib_* files are no scripts themselves.
 function(dripgate_lua room folder)
   set(source ${CMAKE_SOURCE_DIR}/src/${folder})
   set(target ${CMAKE_BINARY_DIR}/generated/${folder})
-  string(REPLACE "/" "::" space ${folder})
+  set(space ${room}::lua)  # not ${room}::redis, which would hide dripgate::redis
   file(GLOB scripts CONFIGURE_DEPENDS ${source}/*.lua)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts})
   set(header "// Generated from src/${folder}/*.lua.\n#pragma once\n\n#include <string_view>\n\nnamespace dripgate::${space} {\n\n")
