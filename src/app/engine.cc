@@ -15,6 +15,11 @@ Engine::~Engine() {
 
 Result<void> Engine::open() {
   const config::ConfigPtr config = context_.snapshot.get();
+  if (std::holds_alternative<config::RedisStore>(config->store)) {
+    return fail(ErrorCode::invalid_argument,
+                "streams on Redis do not run yet (docs/not-yet.md); accepted: "
+                "store: { sqlite: PATH } or { memory: {} }");
+  }
   const auto* file = std::get_if<config::SqliteStore>(&config->store);
   in_memory_ = file == nullptr;
   path_ = in_memory_ ? ":memory:" : file->path;

@@ -27,7 +27,32 @@ struct SqliteStore {
   std::string path;  // resolved: a relative path in the file starts at the file's folder
   friend bool operator==(const SqliteStore&, const SqliteStore&) = default;
 };
-using Store = std::variant<MemoryStore, SqliteStore>;
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+  friend bool operator==(const Address&, const Address&) = default;
+};
+struct RedisTls {
+  std::optional<std::string> ca_file;    // empty: the system's CAs
+  std::optional<std::string> cert_file;  // with key_file: a client certificate
+  std::optional<std::string> key_file;
+  friend bool operator==(const RedisTls&, const RedisTls&) = default;
+};
+struct RedisStore {
+  enum class Layout : std::uint8_t { single, cluster, sentinel };
+  Layout layout = Layout::single;
+  std::vector<Address> nodes;   // single: one; cluster: where to begin; sentinel: the sentinels
+  std::string sentinel_master;  // the name that the sentinels know
+  std::string user;             // empty: the default user
+  std::string password;         // never logged
+  int database = 0;             // single and sentinel only
+  std::optional<RedisTls> tls;  // set: every connection is TLS
+  Duration timeout = 5ms;       // of one call of a check
+  std::string key_prefix;       // before every key
+  int partitions = 1;           // hash tags that each stream is spread over
+  friend bool operator==(const RedisStore&, const RedisStore&) = default;
+};
+using Store = std::variant<MemoryStore, SqliteStore, RedisStore>;
 
 struct HttpDelivery {
   std::string url;  // http:// or https://
@@ -43,7 +68,7 @@ using Delivery = std::variant<HttpDelivery, TopicDelivery>;
 
 struct StreamSettings {
   core::StreamPtr stream;
-  std::string source_topic;  // source: { embedded: TOPIC }
+  std::string source_topic;  // source: { embedded: TOPIC } or { redis: TOPIC }
   Delivery deliver;
   std::size_t max_outstanding_messages = kOutstandingMessagesDefault;
   std::size_t max_outstanding_bytes = kOutstandingBytesDefault;

@@ -70,6 +70,43 @@ std::optional<HostPort> read_listen(const Node& node, Report& report) {
   return std::nullopt;
 }
 
+std::optional<HostPort> read_node(const Node& node, std::string_view what, std::uint16_t absent,
+                                  Report& report) {
+  const auto parsed = node.kind == Node::Kind::scalar
+                          ? split_host_port(node.text, absent == 0 ? std::nullopt : std::optional(absent))
+                          : std::nullopt;
+  if (parsed && parsed->port != 0) return parsed;
+  const std::string is = node.kind == Node::Kind::scalar ? " is " + in_quotes(node.text) : " is not one word";
+  report.error(node.at, std::string(what) + is + "; accepted: host:port, such as redis-1.internal:6379");
+  return std::nullopt;
+}
+
+std::string_view parse_redis_url(std::string_view text, RedisUrl& url) {
+  url.tls = text.starts_with("rediss://");
+  if (!url.tls && !text.starts_with("redis://")) return "it does not start with redis:// or rediss://";
+  std::string_view rest = text.substr(url.tls ? 9 : 8);
+  if (const std::size_t slash = rest.rfind('/'); slash != std::string_view::npos) {
+    const std::string_view number = rest.substr(slash + 1);
+    const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), url.database);
+    const bool whole = code == std::errc{} && end == number.data() + number.size();
+    if (!number.empty() && (!whole || url.database < 0 || url.database > 15)) {
+      return "the database is not a number from 0 to 15";
+    }
+    rest = rest.substr(0, slash);
+  }
+  if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
+    const std::string_view login = rest.substr(0, at);
+    const std::size_t colon = login.find(':');
+    url.user = login.substr(0, colon);
+    if (colon != std::string_view::npos) url.password = login.substr(colon + 1);
+    rest = rest.substr(at + 1);
+  }
+  const auto target = split_host_port(rest, std::uint16_t{6379});
+  if (!target || target->port == 0) return "host or port is wrong";
+  url.at = *target;
+  return {};
+}
+
 bool is_loopback(std::string_view host) {
   if (host == "localhost" || host == "::1") return true;
   const bool numeric = host.find_first_not_of("0123456789.") == std::string_view::npos;

@@ -14,6 +14,7 @@
 #include "config/policy_reader.h"
 #include "config/scalars.h"
 #include "config/server_reader.h"
+#include "config/store_reader.h"
 #include "config/stream_lint.h"
 #include "config/stream_reader.h"
 #include "config/topics.h"
@@ -36,6 +37,7 @@ void read_content(const Fields& file, Config& config, Context& context) {
   if (const Node* list = file.find("streams")) {
     const auto streams = read_streams(*list, context);
     check_topics(streams, context.report);
+    check_sources(streams, config.store, context.report);
     lint_streams(streams, context.report);
     for (const PlacedStream& placed : streams) config.streams.push_back(placed.settings);
   }
@@ -51,14 +53,14 @@ Config read_config(const Fields& file, Context& context) {
   if (const Node* scope = file.find("scope")) {
     config.scope = read_name(*scope, "scope", context.report).value_or("");
   }
-  read_content(file, config, context);
   if (const Node* store = file.find("store")) config.store = read_store(*store, context);
+  read_content(file, config, context);
   if (const Node* server = file.find("server")) config.server = read_server(*server, context);
   if (!config.streams.empty() && !file.mentions("store")) {
     context.report.warning(
         file.at(),
         "no store is named: everything booked is in memory and gone when the process ends; "
-        "accepted: store: { sqlite: PATH } or { memory: {} }");
+        "accepted: store: { sqlite: PATH }, { redis: { url: ... } } or { memory: {} }");
   }
   config.secret_files = context.secret_files;
   config.matcher = std::make_shared<const Matcher>(config.policies);

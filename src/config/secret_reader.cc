@@ -5,13 +5,13 @@
 #include <optional>
 
 #include "config/file_read.h"
+#include "config/paths.h"
 #include "config/scalars.h"
 #include "config/words.h"
 
 namespace dripgate::config {
 namespace {
 
-constexpr std::size_t kPathBytesMax = 4'096;
 constexpr std::size_t kSecretBytesMax = 4'096;
 constexpr std::size_t kSecretBytesWeak = 16;
 

@@ -6,6 +6,7 @@
 
 #include "config/endpoint.h"
 #include "config/fields.h"
+#include "config/paths.h"
 #include "config/scalars.h"
 #include "config/secret_reader.h"
 
@@ -13,13 +14,11 @@ namespace dripgate::config {
 namespace {
 
 constexpr std::size_t kTokensMax = 1'000;
-constexpr std::size_t kPathBytesMax = 4'096;
 constexpr std::int64_t kIngestRateMax = 10'000'000;
 
 constexpr std::array<std::string_view, 4> kServerKeys{"listen", "tokens", "tls", "ingestRate"};
 constexpr std::array<std::string_view, 3> kTokenKeys{"file", "env", "scopes"};
 constexpr std::array<std::string_view, 3> kTlsKeys{"cert", "key", "clientCa"};
-constexpr std::array<std::string_view, 2> kStoreKeys{"sqlite", "memory"};
 constexpr std::array kScopes{Word{"check", Scope::check}, Word{"ingest", Scope::ingest},
                              Word{"consume", Scope::consume}, Word{"vendor", Scope::vendor},
                              Word{"admin", Scope::admin}};
@@ -67,11 +66,6 @@ std::vector<Token> read_tokens(const Node& node, Context& context) {
     tokens.push_back(std::move(token));
   }
   return tokens;
-}
-
-std::string read_path(const Node& node, std::string_view what, Context& context) {
-  const auto path = read_text(node, what, kPathBytesMax, context.report);
-  return path ? context.resolve(*path) : std::string();
 }
 
 std::optional<Tls> read_tls(const Node& node, Context& context) {
@@ -124,29 +118,6 @@ Server read_server(const Node& node, Context& context) {
   }
   check_exposure(fields, server, context);
   return server;
-}
-
-Store read_store(const Node& node, Context& context) {
-  const Fields fields(node, "store", kStoreKeys, context.report);
-  if (!fields.is_map()) return MemoryStore{};
-  const Node* sqlite = fields.find("sqlite");
-  const Node* memory = fields.find("memory");
-  if (sqlite != nullptr && memory != nullptr) {
-    context.report.error(fields.mark("memory"), "store has both sqlite and memory; keep one");
-  }
-  if (!fields.mentions("sqlite") && !fields.mentions("memory")) {
-    context.report.error(fields.at(), "store is empty; accepted: { sqlite: PATH } or { memory: {} }");
-  }
-  if (memory != nullptr && (memory->kind != Node::Kind::map || !memory->keys.empty())) {
-    context.report.error(memory->at, "memory has no settings; accepted: memory: {}");
-  }
-  if (sqlite == nullptr) return MemoryStore{};
-  // SQLite gives these a meaning of its own: a database that is gone at the next start.
-  if (sqlite->text.starts_with(':') || sqlite->text.starts_with("file:")) {
-    context.report.error(sqlite->at, "sqlite must be the path of a file; for memory write memory: {}");
-    return MemoryStore{};
-  }
-  return SqliteStore{read_path(*sqlite, "sqlite", context)};
 }
 
 }  // namespace dripgate::config

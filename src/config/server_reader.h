@@ -1,4 +1,4 @@
-// Server reader: `server` and `store`. Called by load.cc.
+// Server reader: `server`. Called by load.cc.
 #pragma once
 
 #include "config/config.h"
@@ -8,6 +8,5 @@
 namespace dripgate::config {
 
 [[nodiscard]] Server read_server(const Node& node, Context& context);
-[[nodiscard]] Store read_store(const Node& node, Context& context);
 
 }  // namespace dripgate::config

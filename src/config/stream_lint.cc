@@ -70,6 +70,21 @@ void warn_of_impossible(const PlacedStream& s, Report& report) {
 
 }  // namespace
 
+void check_sources(const std::vector<PlacedStream>& streams, const Store& store, Report& report) {
+  const bool redis = std::holds_alternative<RedisStore>(store);
+  for (const PlacedStream& s : streams) {
+    if (s.settings.source_topic.empty() || s.source_is_redis == redis) continue;
+    const std::string topic = "topics of " + s.name;
+    report.error(s.source_at, redis ? topic +
+                                          " live in the store, which is Redis; accepted: source: { redis: " +
+                                          s.settings.source_topic + " }"
+                                    : topic +
+                                          " would live in Redis, but the store is another; accepted: source: "
+                                          "{ embedded: " +
+                                          s.settings.source_topic + " }, or store: { redis: ... }");
+  }
+}
+
 void lint_streams(const std::vector<PlacedStream>& streams, Report& report) {
   for (const PlacedStream& stream : streams) {
     warn_of_nesting(stream, report);

@@ -1,4 +1,5 @@
-// Stream lint: what right streams should be warned about. Called by load.cc. Pure.
+// Stream lint: what streams must hold together with the store, and what right streams should be warned about.
+// Called by load.cc. Pure.
 #pragma once
 
 #include <vector>
@@ -8,6 +9,8 @@
 
 namespace dripgate::config {
 
+/// Refuses sources that do not live where the store does: events, bookings and timers share it.
+void check_sources(const std::vector<PlacedStream>& streams, const Store& store, Report& report);
 void lint_streams(const std::vector<PlacedStream>& streams, Report& report);
 
 }  // namespace dripgate::config

@@ -27,7 +27,9 @@ constexpr auto kStreamKeys = joined_keys(
                                      "deadLetterRetention", "idRetention", "onMissingKey",
                                      "maxOutstandingMessages", "maxOutstandingBytes"},
     kLimitKeys);
-constexpr std::array<std::string_view, 2> kSourceKeys{"embedded", "ordering"};
+constexpr std::array<std::string_view, 3> kSourceKeys{"embedded", "redis", "ordering"};
+constexpr std::string_view kSourceForms =
+    "such as source: { embedded: payouts }, or { redis: payouts } with store: { redis: ... }";
 
 constexpr std::array kSpreads{Word{"even", core::Spread::even}, Word{"start", core::Spread::start}};
 constexpr std::array kMissingKeys{Word{"defaultKey", core::StreamMissingKey::default_key},
@@ -41,12 +43,20 @@ void read_duration_into(const Fields& fields, std::string_view key, Duration max
 }
 
 void read_source(const Fields& fields, PlacedStream& placed, Context& context) {
-  const Node* node = fields.require("source", "such as source: { embedded: payouts }");
+  const Node* node = fields.require("source", kSourceForms);
   if (node == nullptr) return;
   const Fields source(*node, "source of " + fields.what(), kSourceKeys, context.report);
-  if (const Node* topic = source.require("embedded", "such as source: { embedded: payouts }")) {
+  if (!source.is_map()) return;
+  const Node* embedded = source.find("embedded");
+  const Node* redis = source.find("redis");
+  if (embedded != nullptr && redis != nullptr) {
+    context.report.error(source.mark("redis"), source.what() + " has both embedded and redis; keep one");
+  } else if (const Node* topic = embedded != nullptr ? embedded : redis) {
     placed.settings.source_topic = read_topic(*topic, "source", context.report);
     placed.source_at = topic->at;
+    placed.source_is_redis = redis != nullptr;
+  } else if (!source.mentions("embedded") && !source.mentions("redis")) {
+    context.report.error(source.at(), source.what() + " names no topic; " + std::string(kSourceForms));
   }
   const Node* ordering = source.find("ordering");
   if (ordering && read_flag(*ordering, "ordering", context.report).value_or(false)) {

@@ -18,6 +18,7 @@ struct PlacedStream {
   std::string name;  // "stream 'payouts'" for messages
   Mark at;
   Mark source_at;
+  bool source_is_redis = false;
   Mark overflow_at;
   Mark dead_letter_at;
   Mark deliver_at;

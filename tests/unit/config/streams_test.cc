@@ -246,5 +246,61 @@ TEST(Lint, EndsWithASummary) {
                           "/nowhere/f.yaml: 1 error, 0 warnings"));
 }
 
+// --- store: { redis: ... }
+
+RedisStore redis_of(const std::string& store) {
+  const Environment environment = [](const std::string& name) -> std::optional<std::string> {
+    if (name == "REDIS_URL") return "rediss://app:s3cret-s3cret-s3cret@db.internal:6390/3";
+    if (name == "PASSWORD") return "s3cret-s3cret-s3cret";
+    return std::nullopt;
+  };
+  const Loaded loaded =
+      parse("store: { redis: " + store +
+                " }\npolicies:\n  - { id: p, key: [ip], limit: 1, window: 1s, onStoreFailure: open }\n",
+            "f.yaml", environment);
+  for (const Problem& problem : loaded.problems) ADD_FAILURE() << to_string(problem);
+  return loaded.config ? std::get<RedisStore>(loaded.config->store) : RedisStore{};
+}
+
+TEST(Redis, OneServerByItsUrl) {
+  const RedisStore store =
+      redis_of("{ url: \"redis://db\", timeout: 8ms, keyPrefix: \"dg:\", partitions: 4 }");
+  EXPECT_EQ(store.layout, RedisStore::Layout::single);
+  EXPECT_EQ(store.nodes, (std::vector<Address>{{"db", 6379}}));
+  EXPECT_EQ(store.timeout, 8ms);
+  EXPECT_EQ(store.key_prefix, "dg:");
+  EXPECT_EQ(store.partitions, 4);
+  EXPECT_FALSE(store.tls);
+}
+
+TEST(Redis, AUrlWithAPasswordComesFromTheEnvironment) {
+  const RedisStore store = redis_of("{ url: { env: REDIS_URL } }");
+  EXPECT_EQ(store.nodes, (std::vector<Address>{{"db.internal", 6390}}));
+  EXPECT_EQ(store.user, "app");
+  EXPECT_EQ(store.password, "s3cret-s3cret-s3cret");
+  EXPECT_EQ(store.database, 3);
+  EXPECT_TRUE(store.tls);
+}
+
+TEST(Redis, AClusterWithTlsAndAUser) {
+  const RedisStore store = redis_of(
+      "{ cluster: [\"h1:7000\", \"[::1]:7001\"], tls: { ca: /ca.pem, cert: /c.pem, key: /k.pem }, user: app, "
+      "password: { env: PASSWORD } }");
+  EXPECT_EQ(store.layout, RedisStore::Layout::cluster);
+  EXPECT_EQ(store.nodes, (std::vector<Address>{{"h1", 7000}, {"::1", 7001}}));
+  EXPECT_EQ(store.tls->ca_file, "/ca.pem");
+  EXPECT_EQ(store.tls->key_file, "/k.pem");
+  EXPECT_EQ(store.password, "s3cret-s3cret-s3cret");
+  EXPECT_EQ(store.partitions, 16);
+}
+
+TEST(Redis, SentinelsWithTheirUsualPort) {
+  const RedisStore store = redis_of("{ sentinel: { master: mymaster, nodes: [s1, \"s2:26380\"] } }");
+  EXPECT_EQ(store.layout, RedisStore::Layout::sentinel);
+  EXPECT_EQ(store.sentinel_master, "mymaster");
+  EXPECT_EQ(store.nodes, (std::vector<Address>{{"s1", 26379}, {"s2", 26380}}));
+  EXPECT_EQ(store.partitions, 1);
+}
+
 }  // namespace
 }  // namespace dripgate::config
