@@ -1,5 +1,5 @@
 /* Preloaded into redis-server by the tests: the wall clock is what the file named in DRIPGATE_STEERED_CLOCK
-   says (one int64, microseconds since 1970; 0: the real time). So TIME, EXPIRE and TTLs follow a clock that
+   says (one int64, microseconds since 1970 plus one; 0: the real time). So TIME, EXPIRE and TTLs follow a clock that
    the test sets. Monotonic clocks stay real. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -37,6 +37,7 @@ static int real_time(clockid_t id, struct timespec *now) {
 int clock_gettime(clockid_t id, struct timespec *now) {
   int64_t us = steered != NULL ? __atomic_load_n(steered, __ATOMIC_ACQUIRE) : 0;
   if (us == 0 || (id != CLOCK_REALTIME && id != CLOCK_REALTIME_COARSE)) return real_time(id, now);
+  us -= 1;
   now->tv_sec = us / 1000000;
   now->tv_nsec = us % 1000000 * 1000;
   return 0;

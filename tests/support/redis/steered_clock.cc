@@ -1,5 +1,6 @@
 #include "support/redis/steered_clock.h"
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <stdexcept>
@@ -25,11 +26,11 @@ SteeredClock::~SteeredClock() {
 }
 
 void SteeredClock::set(WallTime now) {
-  std::atomic_ref(*page_).store(to_us(now), std::memory_order_release);
+  std::atomic_ref(*page_).store(to_us(now) + 1, std::memory_order_release);
 }
 
 WallTime SteeredClock::now() const {
-  return from_us(std::atomic_ref(*page_).load(std::memory_order_acquire));
+  return from_us(std::max<std::int64_t>(1, std::atomic_ref(*page_).load(std::memory_order_acquire)) - 1);
 }
 
 std::string SteeredClock::preload() const {

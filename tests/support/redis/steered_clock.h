@@ -17,7 +17,7 @@ class SteeredClock final : public Clock {
   SteeredClock(const SteeredClock&) = delete;
   SteeredClock& operator=(const SteeredClock&) = delete;
 
-  /// What Redis' clock says from now on, standing still. After 1970.
+  /// What Redis' clock says from now on, standing still. 1970 or later.
   void set(WallTime now);
   void advance(Duration by) { set(now() + by); }
   /// What was set last; 1970 before that.
