@@ -1,0 +1,39 @@
+// Dialer: a connection that has greeted: name look-up, TCP, TLS and Greeting within kConnectTimeout. For the
+// Asio files of this room only.
+#pragma once
+
+#include <memory>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/result.h"
+#include "redis/greeting.h"
+#include "redis/stream.h"
+
+namespace dripgate::redis {
+
+class Dialer : public std::enable_shared_from_this<Dialer> {
+ public:
+  Dialer(boost::asio::io_context& context, Identity identity, net::TlsContext tls);
+
+  /// One at a time. Errors: unavailable, timed_out; what a server refuses in the greeting.
+  Awaitable<Result<StreamPtr>> dial(Endpoint endpoint);
+  /// What is being dialled ends with an error.
+  void cancel();
+
+ private:
+  Awaitable<Result<void>> reach(const Endpoint& endpoint);
+  Awaitable<Result<void>> greet(const std::string& node);
+  void start_deadline();
+
+  boost::asio::io_context& context_;
+  Identity identity_;
+  net::TlsContext tls_;
+  boost::asio::ip::tcp::resolver resolver_;
+  boost::asio::steady_timer deadline_;
+  std::uint64_t dials_ = 0;  // names the dial that a deadline belongs to
+  bool late_ = false;
+  StreamPtr stream_;
+};
+
+}  // namespace dripgate::redis
