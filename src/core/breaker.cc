@@ -21,6 +21,7 @@ void Breaker::succeeded(const Permit& permit, MonoTime now) {
   if (closed_) {
     roll(now);
     ++current_.calls;
+    streak_ = 0;
   } else if (permit.probe == probes_) {
     close();
   }
@@ -35,10 +36,24 @@ void Breaker::failed(const Permit& permit, MonoTime now) {
   roll(now);
   ++current_.calls;
   ++current_.failures;
-  const std::int64_t calls = older_.calls + current_.calls;
-  const std::int64_t failures = older_.failures + current_.failures;
-  if (failures >= settings_.failures_min && failures * 100 >= calls * settings_.failure_percent)
-    open(now, settings_.pause);
+  extend_streak(now);
+  if (too_many(now)) open(now, settings_.pause);
+}
+
+bool Breaker::too_many(MonoTime now) const {
+  if (streak_ >= settings_.failures_min && now - streak_started_ >= settings_.streak_span) return true;
+  const std::int64_t calls = std::int64_t{older_.calls} + current_.calls;
+  const std::int64_t failures = std::int64_t{older_.failures} + current_.failures;
+  return failures >= settings_.failures_min && failures * 100 >= calls * settings_.failure_percent;
+}
+
+void Breaker::extend_streak(MonoTime now) {
+  if (now - streak_started_ > settings_.window) streak_ = 0;
+  if (streak_++ == 0) streak_started_ = now;
+}
+
+MonoTime Breaker::retry_at() const {
+  return probe_started_ ? *probe_started_ + settings_.probe_timeout : retry_at_;
 }
 
 Breaker::State Breaker::state(MonoTime now) const {
@@ -67,6 +82,7 @@ void Breaker::close() {
   closed_ = true;
   ++era_;
   older_ = current_ = {};
+  streak_ = 0;
   probe_started_.reset();
 }
 

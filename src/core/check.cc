@@ -26,23 +26,19 @@ bool first_of_its_state(std::span<const CheckItem> items, std::size_t index) {
                       [&](const CheckItem& earlier) { return earlier.state == items[index].state; });
 }
 
-int severity(Verdict verdict) {
-  return verdict == Verdict::impossible ? 2 : verdict == Verdict::deny ? 1 : 0;
+int severity(const LimitOutcome& outcome) {
+  if (outcome.degraded == FailureMode::closed) return 3;
+  return outcome.verdict == Verdict::impossible ? 2 : outcome.verdict == Verdict::deny ? 1 : 0;
 }
 
 /// True: `a` decides rather than `b`.
 bool decides(const LimitOutcome& a, const LimitOutcome& b) {
-  if (a.verdict != b.verdict) return severity(a.verdict) > severity(b.verdict);
+  if (severity(a) != severity(b)) return severity(a) > severity(b);
+  if (a.has_numbers != b.has_numbers) return a.has_numbers;
   if (a.verdict == Verdict::deny)
     return a.retry_after.value_or(kNeverResets) > b.retry_after.value_or(kNeverResets);
   if (a.remaining != b.remaining) return a.remaining < b.remaining;
   return a.reset_after > b.reset_after;
-}
-
-void judge(Decision& decision) {
-  for (std::size_t i = 1; i < decision.outcomes.size(); ++i)
-    if (decides(decision.outcomes[i], decision.outcomes[decision.decisive])) decision.decisive = i;
-  if (!decision.outcomes.empty()) decision.verdict = decision.outcomes[decision.decisive].verdict;
 }
 
 /// A refused request takes nothing, also from the limits that had room: they show what they had.
@@ -85,6 +81,22 @@ Decision decide(std::span<const CheckItem> items, WallTime now, bool take) {
 }
 
 }  // namespace
+
+void judge(Decision& decision) {
+  decision.decisive = 0;
+  for (std::size_t i = 1; i < decision.outcomes.size(); ++i)
+    if (decides(decision.outcomes[i], decision.outcomes[decision.decisive])) decision.decisive = i;
+  if (!decision.outcomes.empty()) decision.verdict = decision.outcomes[decision.decisive].verdict;
+}
+
+std::optional<FailureMode> Decision::degraded() const {
+  std::optional<FailureMode> strictest;
+  for (const LimitOutcome& outcome : outcomes) {
+    if (outcome.degraded == FailureMode::closed) return FailureMode::closed;
+    if (outcome.degraded && strictest != FailureMode::local) strictest = outcome.degraded;
+  }
+  return strictest;
+}
 
 Decision consume(std::span<const CheckItem> items, WallTime now) {
   return decide(items, now, true);

@@ -27,6 +27,9 @@ struct CheckItem {
 [[nodiscard]] Decision consume(std::span<const CheckItem> items, WallTime now);
 [[nodiscard]] Decision peek(std::span<const CheckItem> items, WallTime now);
 
+/// Sets verdict and decisive by the outcomes: a closed one first, then as above; numbers before none.
+void judge(Decision& decision);
+
 /// Gives units back that were taken at `consumed_at`; never into a later window. False: nothing to give back
 /// to. Afterwards never more is admitted than if the units had never been taken: what a bucket has refilled
 /// meanwhile is not given a second time.

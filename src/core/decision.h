@@ -16,16 +16,22 @@ enum class Verdict : std::uint8_t {
   impossible,  // the cost is above what the limit can ever hold: no retry_after
 };
 
+/// What a policy asks for while the store does not answer: this process' share, allow, or deny as
+/// unavailable.
+enum class FailureMode : std::uint8_t { local, open, closed };
+
 /// reset_after of a bucket that never refills.
 inline constexpr Duration kNeverResets = Duration::max();
 
 /// What one limit says about one request.
 struct LimitOutcome {
   Verdict verdict = Verdict::allow;
-  Units remaining = 0;     // whole units left after the decision, in [0, limit], rounded down
-  Duration reset_after{};  // until full (bucket, log: rounded up to 1 us) or the window's end
-  std::optional<Duration>
-      retry_after;  // denied: exact wait after which the same request can pass; empty: never
+  std::optional<FailureMode> degraded{};  // what decided in place of the store; empty: the store did
+  bool has_numbers = true;  // false: what follows says nothing (open, closed, never asked or given back)
+  Units remaining = 0;      // whole units left after the decision, in [0, limit], rounded down
+  Duration reset_after{};   // until full (bucket, log: rounded up to 1 us) or the window's end
+  std::optional<Duration> retry_after;  // denied: exact wait after which the same request can pass; empty:
+                                        // never (local: never within the share)
 };
 
 /// All-or-nothing over every charge of the request.
@@ -35,6 +41,13 @@ struct Decision {
       0;         // index of the charge that refused (the longest wait), else the one nearest to exhaustion
   WallTime now;  // the store's clock at the decision
   std::vector<LimitOutcome> outcomes;  // one per charge, in request order
+
+  /// Refused because the store is away and a policy is closed: 503, not 429. The decisive outcome says so.
+  [[nodiscard]] bool unavailable() const {
+    return decisive < outcomes.size() && outcomes[decisive].degraded == FailureMode::closed;
+  }
+  /// Of the charges that the store did not decide: closed before local before open. Empty: it decided all.
+  [[nodiscard]] std::optional<FailureMode> degraded() const;
 };
 
 }  // namespace dripgate::core

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "core/decision.h"
 #include "core/limit.h"
 
 namespace dripgate::core {
 
-enum class FailureMode : std::uint8_t { local, open, closed };
 enum class MissingKey : std::uint8_t { deny, default_key, skip };
 
 /// The facts of one request: name -> value ("plan" -> "free", "route" -> "POST /auth/login"). A name appears

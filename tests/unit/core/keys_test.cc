@@ -1,4 +1,4 @@
-// Counter keys, key templates and the breaker.
+// Counter keys and key templates.
 #include <map>
 #include <random>
 #include <set>
@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "base/sha256.h"
-#include "core/breaker.h"
 #include "core/counter_key.h"
 #include "core/key_template.h"
 
@@ -214,93 +213,6 @@ TEST(KeyTemplate, DifferentValuesNeverRenderAlike) {
       if (!fresh) ASSERT_EQ(known->second, values) << text << " " << *key;
     }
   }
-}
-
-class BreakerTest : public ::testing::Test {
- protected:
-  void calls(int count, bool good) {
-    for (int i = 0; i < count; ++i) {
-      const auto permit = breaker.admit(now);
-      ASSERT_TRUE(permit);
-      good ? breaker.succeeded(*permit, now) : breaker.failed(*permit, now);
-    }
-  }
-  Breaker breaker;
-  MonoTime now{1h};
-};
-
-TEST_F(BreakerTest, StaysClosedOnOneTimeoutAndOnAFewAmongMany) {
-  calls(1, false);
-  EXPECT_EQ(breaker.state(now), Breaker::State::closed);
-  calls(100, true);
-  calls(20, false);
-  EXPECT_EQ(breaker.state(now), Breaker::State::closed) << "21 of 121";
-  Breaker one({.failures_min = 1});
-  one.failed(*one.admit(now), now);
-  EXPECT_EQ(one.state(now), Breaker::State::closed) << "one failure never opens, whatever is configured";
-}
-
-TEST_F(BreakerTest, OpensAfterSeveralFailuresInAWindowAndNotWhenTheyAreFarApart) {
-  for (int i = 0; i < 40; ++i, now += 1s) calls(1, false);
-  EXPECT_EQ(breaker.state(now), Breaker::State::closed) << "never five within two seconds";
-  now += 10s;
-  calls(5, false);
-  EXPECT_EQ(breaker.state(now), Breaker::State::open);
-  EXPECT_FALSE(breaker.admit(now));
-  EXPECT_FALSE(breaker.admit(now + 499ms));
-}
-
-TEST_F(BreakerTest, LetsOneProbeAtATimeThroughAndClosesOnItsSuccess) {
-  calls(5, false);
-  now += 500ms;
-  EXPECT_EQ(breaker.state(now), Breaker::State::half_open);
-  const auto probe = breaker.admit(now);
-  ASSERT_TRUE(probe);
-  EXPECT_FALSE(breaker.admit(now));
-  EXPECT_FALSE(breaker.admit(now + 999ms));
-  breaker.succeeded(*probe, now + 10ms);
-  EXPECT_EQ(breaker.state(now), Breaker::State::closed);
-  calls(4, false);
-  EXPECT_EQ(breaker.state(now), Breaker::State::closed) << "the old failures are forgotten";
-}
-
-TEST_F(BreakerTest, AFailedProbeWaitsTwiceAsLongUpToABound) {
-  calls(5, false);
-  Duration pause = 500ms;
-  for (int i = 0; i < 8; ++i) {
-    now += pause;
-    const auto probe = breaker.admit(now);
-    ASSERT_TRUE(probe);
-    breaker.failed(*probe, now);
-    pause = std::min<Duration>(pause * 2, 10s);
-    EXPECT_FALSE(breaker.admit(now + pause - 1us));
-  }
-  EXPECT_EQ(pause, Duration{10s});
-}
-
-TEST_F(BreakerTest, AProbeThatIsNeverReportedDoesNotBlockForEver) {
-  calls(5, false);
-  now += 500ms;
-  const auto lost = breaker.admit(now);
-  now += 1s;
-  const auto second = breaker.admit(now);
-  ASSERT_TRUE(lost && second);
-  breaker.succeeded(*lost, now);
-  EXPECT_EQ(breaker.state(now), Breaker::State::half_open) << "only the latest probe decides";
-  breaker.succeeded(*second, now);
-  EXPECT_EQ(breaker.state(now), Breaker::State::closed);
-}
-
-TEST_F(BreakerTest, LateAnswersOfAnEarlierEraChangeNothing) {
-  const auto early = breaker.admit(now);
-  const auto early2 = breaker.admit(now);
-  calls(5, false);
-  breaker.succeeded(*early, now);
-  EXPECT_EQ(breaker.state(now), Breaker::State::open);
-  now += 500ms;
-  breaker.succeeded(*breaker.admit(now), now);
-  for (int i = 0; i < 10; ++i) breaker.failed(*early2, now);
-  EXPECT_EQ(breaker.state(now), Breaker::State::closed);
 }
 
 }  // namespace
