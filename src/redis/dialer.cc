@@ -56,7 +56,7 @@ Awaitable<Result<StreamPtr>> Dialer::dial(Endpoint endpoint) {
   StreamPtr stream = std::exchange(stream_, nullptr);
   if (done && !late_) co_return stream;
   stream->close();
-  if (late_) co_return fail(ErrorCode::timed_out, at_node(node, "no connection in time"), true);
+  if (late_) co_return fail(ErrorCode::unavailable, at_node(node, "no connection in time"), true);
   co_return std::unexpected(done.error());
 }
 
@@ -73,7 +73,7 @@ Awaitable<Result<void>> Dialer::reach(const Endpoint& endpoint) {
     if (ec) co_return unreachable(node, "cannot resolve its name", ec);
     for (const auto& entry : found) places.push_back(entry.endpoint());
   }
-  if (late_) co_return fail(ErrorCode::timed_out, at_node(node, "its name was found too late"), true);
+  if (late_) co_return fail(ErrorCode::unavailable, at_node(node, "its name was found too late"), true);
   const auto [ec, place] = co_await asio::async_connect(stream_->socket(), places, kAsTuple);
   if (ec) co_return unreachable(node, "cannot connect", ec);
   error_code ignored;

@@ -16,7 +16,7 @@ class Dialer : public std::enable_shared_from_this<Dialer> {
  public:
   Dialer(boost::asio::io_context& context, Identity identity, net::TlsContext tls);
 
-  /// One at a time. Errors: unavailable, timed_out; what a server refuses in the greeting.
+  /// One at a time. Errors: unavailable (also: not in time); what a server refuses in the greeting.
   Awaitable<Result<StreamPtr>> dial(Endpoint endpoint);
   /// What is being dialled ends with an error.
   void cancel();

@@ -77,6 +77,7 @@ std::string ask_redis(std::uint16_t port, const std::vector<std::string>& words,
 RedisServer::RedisServer(RedisOptions options) : options_(std::move(options)) {
   for (int i = 0; i < kStartTries; ++i) {
     port_ = free_port();
+    if (options_.tls) tls_port_ = free_port();
     write_config();
     if (start()) return;
   }
@@ -95,6 +96,11 @@ void RedisServer::write_config() {
   config << "port " << port_ << "\nbind 127.0.0.1\nprotected-mode no\ndaemonize no\nsave \"\"\n"
          << "dir " << folder_.path("") << "\n";
   if (!options_.password.empty()) config << "requirepass " << options_.password << "\n";
+  if (options_.tls) {
+    config << "tls-port " << tls_port_ << "\ntls-ca-cert-file " << options_.tls->ca_file << "\ntls-cert-file "
+           << options_.tls->cert_file << "\ntls-key-file " << options_.tls->key_file << "\ntls-auth-clients "
+           << (options_.tls->ask_clients ? "yes" : "no") << "\n";
+  }
   for (const std::string& line : options_.lines) config << line << "\n";
 }
 

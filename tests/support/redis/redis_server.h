@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +23,17 @@ namespace dripgate::testing {
 [[nodiscard]] std::string ask_redis(std::uint16_t port, const std::vector<std::string>& words,
                                     const std::string& password = "");
 
+struct RedisTls {
+  std::string ca_file, cert_file, key_file;  // PEM
+  bool ask_clients = true;                   // refuse clients without a certificate of the CA
+};
+
 struct RedisOptions {
   std::vector<std::string> lines{};     // of redis.conf, beside what the harness sets
   std::string password{};               // requirepass
   const SteeredClock* clock = nullptr;  // outlives the server
   bool sentinel = false;                // run as a Sentinel
+  std::optional<RedisTls> tls{};        // a TLS port beside the plain one
 };
 
 class RedisServer {
@@ -35,6 +41,7 @@ class RedisServer {
   explicit RedisServer(RedisOptions options = {});
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t tls_port() const { return tls_port_; }  // 0: none
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   /// See ask_redis.
   [[nodiscard]] std::string ask(const std::vector<std::string>& words) const {
@@ -58,6 +65,7 @@ class RedisServer {
   RedisOptions options_;
   ScratchFolder folder_;
   std::uint16_t port_ = 0;
+  std::uint16_t tls_port_ = 0;
   std::size_t log_start_ = 0;  // where the log of this start begins
   std::unique_ptr<ChildProcess> process_;
 };
