@@ -8,6 +8,7 @@
 #include "core/token_bucket.h"
 #include "core/token_bucket_math.h"
 #include "core/window_counter.h"
+#include "core/window_counter_math.h"
 
 namespace dripgate::core {
 
@@ -64,7 +65,7 @@ PackedState evaluate_packed(PackedState state, const Limit& limit, Units cost, W
                             LimitOutcome& outcome) {
   if (limit.algorithm == Algorithm::token_bucket)
     return token_bucket::evaluate_packed(state, limit, cost, now, outcome);
-  return window_counter::evaluate_packed(state, limit, cost, now, outcome);
+  return window_counter::evaluate_packed(state, limit, window_at(limit, now), cost, now, outcome);
 }
 
 void commit(CounterState& state, const Limit& limit, Units cost, const Step& step) {

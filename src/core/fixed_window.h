@@ -10,5 +10,11 @@ namespace dripgate::core {
 /// limit.window > 0 or limit.zone.
 [[nodiscard]] WallTime window_start(const Limit& limit, WallTime t);
 [[nodiscard]] WallTime window_end(const Limit& limit, WallTime t);
+/// Both at once.
+struct Window {
+  WallTime start;
+  WallTime end;
+};
+[[nodiscard]] Window window_at(const Limit& limit, WallTime t);
 
 }  // namespace dripgate::core

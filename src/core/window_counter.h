@@ -7,8 +7,6 @@
 namespace dripgate::core::window_counter {
 
 [[nodiscard]] Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTime now);
-[[nodiscard]] PackedState evaluate_packed(PackedState state, const Limit& limit, Units cost, WallTime now,
-                                          LimitOutcome& outcome);
 bool refund(CounterState& state, const Limit& limit, Units cost, WallTime consumed_at, WallTime now);
 
 }  // namespace dripgate::core::window_counter

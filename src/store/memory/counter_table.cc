@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "core/token_bucket_math.h"
+#include "core/window_counter_math.h"
 #include "store/memory/counter_shard.h"
 
 namespace dripgate::store {
@@ -17,8 +18,10 @@ constexpr std::size_t kShardsMax = 64;
 constexpr std::size_t kKeysPerShardMin = 4096;
 /// A shard may hold its share and this many standard deviations, so that keys_max keys fit however they fall.
 constexpr double kShareDeviations = 6;
-/// How many lookups of a batch are under way at once: their cache misses overlap.
-constexpr std::size_t kPrefetchAhead = 12;
+/// Lookups of a batch whose fetches start together, in a loop of nothing else: a fetch holds up what follows
+/// it until its address is translated, and only fetches close to each other overlap their translations. More
+/// than this at once, with as many under way, fill the processor's miss buffers.
+constexpr std::size_t kFetchedTogether = 8;
 
 unsigned shard_bits(std::size_t keys_max) {
   const std::size_t wanted = std::clamp<std::size_t>(keys_max / kKeysPerShardMin, 1, kShardsMax);
@@ -72,10 +75,14 @@ Result<core::LimitOutcome> CounterTable::consume_one(const TableCharge& charge, 
 
 std::size_t CounterTable::consume_each(std::span<const TableCharge> charges, WallTime now,
                                        std::span<core::LimitOutcome> outcomes) {
-  for (std::size_t i = 0; i < charges.size() && i < kPrefetchAhead; ++i) prefetch(charges[i].key);
+  const auto fetch = [&](std::size_t from) {
+    const std::size_t to = std::min(from + kFetchedTogether, charges.size());
+    for (std::size_t i = from; i < to; ++i) prefetch(charges[i].key);
+  };
+  fetch(0);
   Recognised recent;
   for (std::size_t i = 0; i < charges.size(); ++i) {
-    if (i + kPrefetchAhead < charges.size()) prefetch(charges[i + kPrefetchAhead].key);
+    if (i % kFetchedTogether == 0) fetch(i + kFetchedTogether);
     if (try_consume_one(charges[i], now, outcomes[i], recent) == Tried::decided) continue;
     const auto outcome = consume_one(charges[i], now);
     if (!outcome) return i;
@@ -85,11 +92,12 @@ std::size_t CounterTable::consume_each(std::span<const TableCharge> charges, Wal
 }
 
 /// Under a shard's lock, which keeps numbers from being swept.
-bool CounterTable::recognise(InternedLimits::Number number, const core::Limit& limit,
+bool CounterTable::recognise(InternedLimits::Number number, const core::Limit& limit, WallTime now,
                              Recognised& recent) const {
   if (&limit == recent.limit && number == recent.number && recent.sweeps == sweeps_) return true;
   if (!limits_.is(number, limit)) return false;
   recent = {.limit = &limit, .number = number, .sweeps = sweeps_};
+  if (limit.algorithm == core::Algorithm::fixed_window) recent.window = core::window_at(limit, now);
   return true;
 }
 
@@ -101,14 +109,14 @@ bool CounterTable::recognise(InternedLimits::Number number, const core::Limit& l
   const std::lock_guard lock(shard.mutex);
   CounterSlots::Slot* const slot = shard.slots.find(charge.key);
   const core::Limit& limit = *charge.limit;
-  if (slot == nullptr || !recognise(slot->limit(), limit, recent) ||
+  if (slot == nullptr || !recognise(slot->limit(), limit, now, recent) ||
       limit.algorithm == core::Algorithm::sliding_log)
     return try_consume_unpacked(shard, slot, charge, now, outcome);
   const core::PackedState before{from_us(slot->time), static_cast<std::int64_t>(slot->value())};
   const core::PackedState after =
       limit.algorithm == core::Algorithm::token_bucket
           ? core::token_bucket::evaluate_packed(before, limit, charge.cost, now, outcome)
-          : core::evaluate_packed(before, limit, charge.cost, now, outcome);
+          : core::window_counter::evaluate_packed(before, limit, recent.window, charge.cost, now, outcome);
   if (takes(outcome, charge)) CounterSlots::save(*slot, after, slot->limit());
   return Tried::decided;
 }

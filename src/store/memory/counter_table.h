@@ -11,6 +11,7 @@
 
 #include "base/keyed_hash.h"
 #include "core/check.h"
+#include "core/fixed_window.h"
 #include "store/memory/counter_slots.h"
 
 namespace dripgate::store {
@@ -65,13 +66,15 @@ class CounterTable {
   [[nodiscard]] std::size_t shard_number(Fingerprint key) const;
   /// no_number: there is none left for a limit; sweep and try again. Only `decided` may have taken something.
   enum class Tried : std::uint8_t { decided, no_room, no_number };
-  /// The limit seen last in a batch and its number: most of a batch is under one.
+  /// The limit seen last in a batch, its number and its window: most of a batch is under one, and a batch has
+  /// one `now`.
   struct Recognised {
     const core::Limit* limit = nullptr;
     InternedLimits::Number number = InternedLimits::kNone;
     std::uint64_t sweeps = 0;
+    core::Window window{};  // fixed window: the one that holds now
   };
-  [[nodiscard]] bool recognise(InternedLimits::Number number, const core::Limit& limit,
+  [[nodiscard]] bool recognise(InternedLimits::Number number, const core::Limit& limit, WallTime now,
                                Recognised& recent) const;
   [[nodiscard]] Tried try_consume_one(const TableCharge& charge, WallTime now, core::LimitOutcome& outcome,
                                       Recognised& recent);

@@ -113,6 +113,39 @@ TEST(MemoryCounters, AnswerAsAPlainMapUnderChurnGrowthAndEviction) {
   }
 }
 
+TEST(MemoryCounters, OfABatchUseTheWindowOfTheirOwnLimitAlsoWhenTheClockSteppedBack) {
+  CounterTable table(1'000);
+  std::mt19937_64 random(5);
+  std::map<Fingerprint, core::Counter> plain;
+  const core::Limit limits[] = {fw(9, 10s), fw(9, 7s), fw(9, 10s)};  // two look different and are the same
+  int denied = 0, in_a_later_window = 0;
+  WallTime latest = plus(0);
+  for (int i = 0; i < 3'000; ++i) {
+    const WallTime now = latest + Duration{static_cast<std::int64_t>(random() % 4'000'000)} - 2s;
+    latest = std::max(latest, now);
+    std::vector<TableCharge> charges;
+    for (int j = 0; j < 21; ++j) {  // not a multiple of what is fetched together
+      const Fingerprint key = random() % 40 + 1;
+      charges.push_back({key, &limits[key % 2 == 0 ? 1 : random() % 2 * 2], 1});
+    }
+    std::vector<core::LimitOutcome> outcomes(charges.size());
+    ASSERT_EQ(table.consume_each(charges, now, outcomes), charges.size());
+    for (std::size_t j = 0; j < charges.size(); ++j) {
+      core::Counter& counter = plain[charges[j].key];
+      counter.limit = *charges[j].limit;
+      const core::LimitOutcome want = counter.call(now, 1);
+      ASSERT_EQ(outcomes[j].verdict, want.verdict) << i;
+      ASSERT_EQ(outcomes[j].remaining, want.remaining) << i;
+      ASSERT_EQ(outcomes[j].retry_after, want.retry_after) << i;
+      ASSERT_EQ(outcomes[j].reset_after, want.reset_after) << i;
+      denied += want.verdict == Verdict::deny;
+      in_a_later_window += want.reset_after > counter.limit.window;
+    }
+  }
+  EXPECT_GT(denied, 1'000);
+  EXPECT_GT(in_a_later_window, 1'000);
+}
+
 TEST(MemoryCounters, OfManyKeysTakeAllOrNothingAlsoWhenFull) {
   CounterTable table(8);
   const core::Limit limit = fw(10, 60s);
