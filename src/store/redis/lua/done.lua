@@ -1,0 +1,29 @@
+#!lua
+-- done: released events have arrived. Of another generation, or not known: no effect.
+-- KEYS, ARGV, reply: lib_booking_batch; no key rows, no policies.
+-- Item    '<BBI4' flags (4 only if known here), bucket, generation; then the id
+-- Answer  '<BBddI4d', of which only the first byte says something: 0
+-- Why     a whole batch of deliveries is settled by one call.
+local floor = ARGV[1] + 0
+-- uses: lib_clock.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_batch.lua
+local function done_item(item)
+  local flags, bucket, generation, pos = unpack_bytes('<BBI4', item)
+  local id = string.sub(item, pos)
+  local bytes = load_event(bucket, id)
+  local r, trouble
+  if bytes then
+    r, trouble = read_record(bytes)
+    if not r then return refuse(TROUBLE[trouble .. '_record']) end
+    if r.expires <= now then r = nil end
+  end
+  if not r then return refuse(flags >= 4 and UNKNOWN or 0) end
+  -- A timer that fired within the lease took a new generation; the release it waits for is the older one.
+  if r.state == RELEASED and generation <= r.gen and r.gen - generation <= r.waits then
+    r.state = DONE
+    save_record(bucket, id, r)
+  end
+  return refuse(0)
+end
+
+for n = first_item, #ARGV do done_item(ARGV[n]) end
+return finish()
