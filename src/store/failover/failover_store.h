@@ -1,0 +1,57 @@
+// FailoverStore: the gate's checks, answered by the store while it answers, and by each policy's failure mode
+// while its shard does not. In front of the shared CounterStore; counters of this process in LocalCounters.
+//
+// A shard fails by timing out, by any error but invalid_argument, or by its open breaker. Then `closed`
+// refuses as unavailable, `open` allows, `local` decides by this process' share. Charges on other shards are
+// asked as always. All charges of a request allow or nothing stays spent: what was taken before a refusal is
+// given back once, on the store by request id; what cannot be given back (a call that timed out may have
+// counted; the shard went away) stays spent.
+//
+// One per I/O thread, and single-threaded; LocalCounters are shared by all of a process.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/guard.h"
+#include "store/failover/local_counters.h"
+#include "store/failover/shard_breakers.h"
+
+namespace dripgate::store {
+
+/// Which shard owns a counter key (redis::Client::shard).
+using ShardOf = std::function<std::size_t(std::string_view key)>;
+
+class FailoverStore {
+ public:
+  /// `store` answers within its own deadline, on `executor`'s thread. `clock` must not step (LocalCounters).
+  /// All outlive this. Destroyed: requests under way are never answered.
+  FailoverStore(CounterStore& store, ShardOf shard_of, LocalCounters& local, Executor& executor,
+                const Clock& clock, core::BreakerSettings settings = {});
+
+  /// Takes every charge or none. Groups of one shard are asked in turn, in request order; while a breaker is
+  /// open its charges are answered within the call. Outcomes say which mode decided and whether they carry
+  /// numbers. Error: only invalid_argument.
+  void consume(GuardedCharges charges, Done<core::Decision> done);
+
+  [[nodiscard]] const FailoverCounters& counters() const { return counters_; }
+
+ private:
+  friend class FailoverCall;
+
+  [[nodiscard]] std::string next_request_id() { return id_prefix_ + std::to_string(++requests_); }
+
+  CounterStore& store_;
+  ShardOf shard_of_;
+  LocalCounters& local_;
+  const Clock& clock_;
+  FailoverCounters counters_;
+  ShardBreakers breakers_;
+  std::string id_prefix_;  // no other FailoverStore has it
+  std::uint64_t requests_ = 0;
+  Guard guard_;
+};
+
+}  // namespace dripgate::store
