@@ -36,6 +36,7 @@ class VerdictBoard {
   /// The wait of `call` is over.
   void expire(const IngestCallPtr& call);
 
+  /// Events that somebody waits for. Only tests ask: that no seat outlives its call shows nowhere else.
   [[nodiscard]] std::size_t waiting() const { return seats_.size(); }
 
  private:

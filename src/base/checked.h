@@ -1,26 +1,13 @@
-// Checked arithmetic: every product of caller-controlled numbers goes through here, so that an overflow is an
-// answer and never a wrapped number. Pure, any thread.
+// Arithmetic that never wraps: products of caller-controlled numbers are Wide, what comes back is saturated;
+// division that rounds towards the named side. Pure, any thread.
 #pragma once
 
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 namespace dripgate {
 
 using Wide = __int128;
-
-[[nodiscard]] constexpr std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
-  return sum;
-}
-
-[[nodiscard]] constexpr std::optional<std::int64_t> checked_mul(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
-  return product;
-}
 
 [[nodiscard]] constexpr std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;

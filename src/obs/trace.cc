@@ -35,17 +35,4 @@ std::optional<TraceParent> parse_traceparent(std::string_view text) {
                      .flags = static_cast<std::uint8_t>(byte)};
 }
 
-std::string to_string(const TraceParent& trace) {
-  // Only the sampled bit is defined in the version that we write.
-  return "00-" + trace.trace_id + "-" + trace.parent_id + (trace.sampled() ? "-01" : "-00");
-}
-
-TraceParent child_of(const TraceParent& trace, std::uint64_t span_id) {
-  TraceParent child = trace;
-  std::uint64_t rest = span_id == 0 ? 1 : span_id;
-  child.parent_id.assign(16, '0');
-  for (std::size_t i = 16; i > 0; --i, rest >>= 4) child.parent_id[i - 1] = kHex[rest & 15];
-  return child;
-}
-
 }  // namespace dripgate::obs

@@ -213,8 +213,4 @@ Routes make_routes(RouteContext context) {
           .head_check = [site](const http::Request& head) { return check_head(site, head); }};
 }
 
-http::Handler make_handler(RouteContext context) {
-  return make_routes(std::move(context)).handler;
-}
-
 }  // namespace dripgate::server

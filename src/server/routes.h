@@ -26,7 +26,5 @@ struct Routes {
 };
 
 [[nodiscard]] Routes make_routes(RouteContext context);
-/// Only the handler.
-[[nodiscard]] http::Handler make_handler(RouteContext context);
 
 }  // namespace dripgate::server
