@@ -9,22 +9,6 @@ namespace {
 
 using Kind = drip::EventVerdict::Kind;
 
-const char* word(Kind kind) {
-  switch (kind) {
-    case Kind::now:
-      return "now";
-    case Kind::scheduled:
-      return "scheduled";
-    case Kind::dead_letter:
-      return "dead_letter";
-    case Kind::duplicate:
-      return "duplicate";
-    case Kind::conflict:
-      return "conflict";
-  }
-  std::unreachable();
-}
-
 const char* word(broker::SinkVerdict verdict) {
   switch (verdict) {
     case broker::SinkVerdict::confirmed:
@@ -45,7 +29,7 @@ const char* word(broker::SinkVerdict verdict) {
 
 void DripWatch::on_verdict(const core::Stream& stream, const drip::EventVerdict& verdict) {
   obs::StreamMetrics& metrics = metrics_.stream(stream.id);
-  metrics.verdict(word(verdict.kind));
+  metrics.verdict(to_string(verdict.kind));
   if (verdict.kind == Kind::scheduled) metrics.booking();
   verdicts_(stream.id, verdict);
 }

@@ -63,6 +63,6 @@ inline constexpr std::size_t kAnswerHeaderBytesMax = 64u << 10;  // of an answer
 inline constexpr std::size_t kAnswerBytesMax = 64u << 20;        // body of an answer to our client
 inline constexpr std::size_t kSinkAnswerBytesMax = 64u << 10;    // only the status of a sink counts
 inline constexpr std::size_t kMetricLabelsMax = 64;              // values of one label, then "other"
-inline constexpr std::size_t kDeadLettersPageMax = 200;  // letters of one answer; each may be kLineBytesMax
+inline constexpr std::size_t kDeadLettersAnswerMax = 200;  // letters of one answer; each may be kLineBytesMax
 
 }  // namespace dripgate

@@ -49,7 +49,7 @@ void add_dlq(CLI::App& program, Run& run) {
   CLI::App& list = add_letter_action(dlq, run, options, "list", LetterAction::list, "List the oldest first");
   list.add_option("--after", options->after, "Only those after this number");
   list.add_option("--count", options->count, "At most so many")
-      ->check(CLI::Range(std::size_t{1}, kDeadLettersPageMax))
+      ->check(CLI::Range(std::size_t{1}, kDeadLettersAnswerMax))
       ->capture_default_str();
 
   CLI::App& show =

@@ -3,6 +3,7 @@
 // Calls must not block.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,13 @@ struct EventVerdict {
   std::optional<WallTime> slot;  // now: the moment of release
   std::string reason;            // dead_letter: one of drip/reasons.h
 };
+
+/// The word for it in answers, metrics and logs.
+[[nodiscard]] constexpr std::string_view to_string(EventVerdict::Kind kind) {
+  constexpr std::array<std::string_view, 5> kWords{"now", "scheduled", "dead_letter", "duplicate",
+                                                   "conflict"};
+  return kWords[static_cast<std::size_t>(kind)];
+}
 
 class Observer {
  public:

@@ -42,15 +42,14 @@ void list(const VisitPtr& visit) {
   if (!query) return visit->answer(problem_of(query.error()));
   const auto after = query_number(visit->target, "after", 0, 0, kSequenceMax);
   if (!after) return visit->answer(problem_of(after.error()));
-  const auto limit = query_number(visit->target, "limit", kPageDefault, 1, kDeadLettersPageMax);
+  const auto limit = query_number(visit->target, "limit", kPageDefault, 1, kDeadLettersAnswerMax);
   if (!limit) return visit->answer(problem_of(limit.error()));
   visit->service().dead_letters(
       visit->stream(), *after, *limit,
       answering<broker::DeadLetterPage>(visit, [limit = *limit](Visit& v,
                                                                 const broker::DeadLetterPage& page) {
         Json letters = Json::array();
-        for (const broker::DeadLetter& letter : page.letters)
-          letters.push_back(render_letter(v.stream(), letter));
+        for (const broker::DeadLetter& letter : page.letters) letters.push_back(render_letter(letter));
         const bool more = page.letters.size() >= limit;
         v.answer(json_response(200, {{"deadLetters", letters},
                                      {"total", page.total},
@@ -65,8 +64,7 @@ void show(const VisitPtr& visit) {
       visit->stream(), *sequence,
       answering<std::optional<broker::DeadLetter>>(
           visit, [](Visit& v, const std::optional<broker::DeadLetter>& letter) {
-            v.answer(letter ? json_response(200, render_whole_letter(v.stream(), *letter))
-                            : no_such_letter(v));
+            v.answer(letter ? json_response(200, render_whole_letter(*letter)) : no_such_letter(v));
           }));
 }
 

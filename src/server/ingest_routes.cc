@@ -147,7 +147,7 @@ void refuse(Visit& visit, const Error& error) {
 
 void answer_single(Visit& visit, const IngestAnswer& answer) {
   if (const auto error = error_of(answer)) return refuse(visit, *error);
-  visit.answer(json_response(202, render_accepted(visit.stream(), answer)));
+  visit.answer(json_response(202, render_accepted(answer)));
 }
 
 // In the order of the body: answered events and lines that never became one.
@@ -163,7 +163,7 @@ void answer_lines(Visit& visit, const Batch& batch, const std::vector<IngestAnsw
     take_refused(batch.event_lines[i]);
     const auto error = error_of(answers[i]);
     body += to_text(error ? refused_line(batch.event_lines[i], *error, answers[i].id)
-                          : render_accepted(visit.stream(), answers[i]));
+                          : render_accepted(answers[i]));
     body += '\n';
     if (error) visit.site->context.metrics.ingest_refused(to_string(error->code));
   }

@@ -19,9 +19,7 @@ Json time_or_null(const std::optional<WallTime>& time) {
   return time ? Json(format_rfc3339(*time)) : Json(nullptr);
 }
 
-Json key_or_null(const std::string& stream, std::string_view key) {
-  if (key.starts_with(stream) && key.substr(stream.size()).starts_with(':'))
-    key.remove_prefix(stream.size() + 1);
+Json key_or_null(const std::string& key) {
   return key.empty() ? Json(nullptr) : Json(key);
 }
 
@@ -44,47 +42,42 @@ bool is_utf8(const std::string& bytes) {
   }
 }
 
-std::string_view kind_of(ErrorCode code) {
+/// What a failure is over HTTP: its status and the word its problem type ends in.
+struct Failure {
+  int status;
+  std::string_view word;
+};
+
+Failure failure_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::invalid_argument:
-      return "bad-request";
+      return {400, "bad-request"};
     case ErrorCode::not_found:
-      return "not-found";
+      return {404, "not-found"};
     case ErrorCode::conflict:
-      return "conflict";
+      return {409, "conflict"};
     case ErrorCode::too_large:
-      return "too-large";
+      return {413, "too-large"};
     case ErrorCode::full:
-      return "disk-full";
+      return {507, "disk-full"};
     case ErrorCode::unavailable:
     case ErrorCode::timed_out:
     case ErrorCode::locked:
     case ErrorCode::clock_stepped_back:
     case ErrorCode::cancelled:
-      return "unavailable";
+      return {503, "unavailable"};
     case ErrorCode::corrupt:
     case ErrorCode::newer_version:
     case ErrorCode::io:
-      return "internal";
+      break;
   }
-  return "internal";
+  return {500, "internal"};
 }
 
+// A duplicate was accepted before; its answer says so in a member of its own.
 std::string_view verdict_word(const IngestAnswer& answer) {
-  using Kind = drip::EventVerdict::Kind;
-  if (answer.accepted_only) return "accepted";
-  switch (answer.verdict.kind) {
-    case Kind::now:
-      return "now";
-    case Kind::scheduled:
-      return "scheduled";
-    case Kind::dead_letter:
-      return "dead_letter";
-    case Kind::duplicate:
-    case Kind::conflict:
-      return "accepted";
-  }
-  return "accepted";
+  const bool accepted = answer.accepted_only || answer.verdict.kind == drip::EventVerdict::Kind::duplicate;
+  return accepted ? "accepted" : to_string(answer.verdict.kind);
 }
 
 }  // namespace
@@ -98,28 +91,21 @@ http::Response json_response(int status, const Json& body) {
 }
 
 int status_of(ErrorCode code) {
-  const std::string_view kind = kind_of(code);
-  if (kind == "bad-request") return 400;
-  if (kind == "not-found") return 404;
-  if (kind == "conflict") return 409;
-  if (kind == "too-large") return 413;
-  if (kind == "unavailable") return 503;
-  if (kind == "disk-full") return 507;
-  return 500;
+  return failure_of(code).status;
 }
 
 http::Response problem_of(const Error& error) {
-  const int status = status_of(error.code);
-  const auto retry_after = status == 503 ? std::optional(kRetryUnavailableAfter) : std::nullopt;
-  return http::problem(status, kind_of(error.code), error.detail, retry_after);
+  const Failure failure = failure_of(error.code);
+  const auto retry_after = failure.status == 503 ? std::optional(kRetryUnavailableAfter) : std::nullopt;
+  return http::problem(failure.status, failure.word, error.detail, retry_after);
 }
 
-Json render_accepted(const std::string& stream, const IngestAnswer& answer) {
+Json render_accepted(const IngestAnswer& answer) {
   const bool decided = !answer.accepted_only;
   Json out{{"id", answer.id},
            {"verdict", verdict_word(answer)},
            {"slot", decided ? time_or_null(answer.verdict.slot) : Json(nullptr)},
-           {"key", decided ? key_or_null(stream, answer.verdict.key) : Json(nullptr)}};
+           {"key", decided ? key_or_null(answer.verdict.key) : Json(nullptr)}};
   if (decided && answer.verdict.kind == drip::EventVerdict::Kind::dead_letter)
     out["reason"] = answer.verdict.reason;
   if (decided && answer.verdict.kind == drip::EventVerdict::Kind::duplicate) out["duplicate"] = true;
@@ -161,10 +147,10 @@ Json render_key(const std::string& stream, const std::string& key, const KeyStat
   return out;
 }
 
-Json render_letter(const std::string& stream, const broker::DeadLetter& letter) {
+Json render_letter(const broker::DeadLetter& letter) {
   return {{"seq", letter.sequence},
           {"id", letter.event_id},
-          {"key", key_or_null(stream, letter.key)},
+          {"key", key_or_null(letter.key)},
           {"reason", letter.reason},
           {"detail", letter.detail},
           {"firstReceived", format_rfc3339(letter.first_received)},
@@ -173,8 +159,8 @@ Json render_letter(const std::string& stream, const broker::DeadLetter& letter) 
           {"bytes", letter.message.body.size()}};
 }
 
-Json render_whole_letter(const std::string& stream, const broker::DeadLetter& letter) {
-  Json out = render_letter(stream, letter);
+Json render_whole_letter(const broker::DeadLetter& letter) {
+  Json out = render_letter(letter);
   out["attributes"] = Json::object();
   for (const auto& [name, value] : letter.message.attributes) out["attributes"][name] = value;
   out["body"] = is_utf8(letter.message.body) ? Json(letter.message.body) : Json(nullptr);

@@ -22,18 +22,16 @@ namespace dripgate::server {
 [[nodiscard]] http::Response problem_of(const Error& error);
 
 /// An event that was taken; `answer.error` is empty and it is no conflict. Keys are shown as the stream's
-/// template renders them, without the prefix that the store knows them by: as the key routes take them.
-[[nodiscard]] nlohmann::ordered_json render_accepted(const std::string& stream, const IngestAnswer& answer);
+/// template renders them: as the key routes take them.
+[[nodiscard]] nlohmann::ordered_json render_accepted(const IngestAnswer& answer);
 [[nodiscard]] nlohmann::ordered_json render_status(const std::string& stream,
                                                    const drip::PipelineStatus& status);
 /// `limits` name the units of the view: those of the stream as configured now.
 [[nodiscard]] nlohmann::ordered_json render_key(const std::string& stream, const std::string& key,
                                                 const KeyStatus& status, const core::BookingPolicy* limits);
 /// Without the payload.
-[[nodiscard]] nlohmann::ordered_json render_letter(const std::string& stream,
-                                                   const broker::DeadLetter& letter);
+[[nodiscard]] nlohmann::ordered_json render_letter(const broker::DeadLetter& letter);
 /// With the original bytes: base64, and as text when they are UTF-8.
-[[nodiscard]] nlohmann::ordered_json render_whole_letter(const std::string& stream,
-                                                         const broker::DeadLetter& letter);
+[[nodiscard]] nlohmann::ordered_json render_whole_letter(const broker::DeadLetter& letter);
 
 }  // namespace dripgate::server
