@@ -4,16 +4,9 @@
 #include <utility>
 
 #include "app/durable.h"
+#include "core/stream.h"
 
 namespace dripgate::app {
-namespace {
-
-/// What the store calls the key: counters of a stream are prefixed by its id.
-std::string booking_key(const std::string& stream, const std::string& key) {
-  return stream + ":" + key;
-}
-
-}  // namespace
 
 bool Service::has_stream(const std::string& stream) const {
   return std::ranges::find(streams_, stream) != streams_.end();
@@ -56,7 +49,7 @@ void Service::status(std::string stream, Done<drip::PipelineStatus> done) {
 }
 
 void Service::key_status(std::string stream, std::string key, Done<server::KeyStatus> done) {
-  std::string full = booking_key(stream, key);
+  std::string full = core::booking_key(stream, key);
   with_line<server::KeyStatus>(
       std::move(stream), std::move(done), [this, full = std::move(full)](StreamLine& line, auto call) {
         engine_.bookings().inspect(full, line.stream()->booking,
@@ -68,7 +61,7 @@ void Service::key_status(std::string stream, std::string key, Done<server::KeySt
 }
 
 void Service::freeze(std::string stream, std::string key, WallTime until, Done<void> done) {
-  std::string full = booking_key(stream, key);
+  std::string full = core::booking_key(stream, key);
   with_line<void>(std::move(stream), std::move(done),
                   [this, full = std::move(full), until](StreamLine&, auto call) {
                     engine_.bookings().freeze(full, until, durable(engine_.database(), std::move(call)));
@@ -76,14 +69,14 @@ void Service::freeze(std::string stream, std::string key, WallTime until, Done<v
 }
 
 void Service::thaw(std::string stream, std::string key, Done<void> done) {
-  std::string full = booking_key(stream, key);
+  std::string full = core::booking_key(stream, key);
   with_line<void>(std::move(stream), std::move(done), [this, full = std::move(full)](StreamLine&, auto call) {
     engine_.bookings().thaw(full, durable(engine_.database(), std::move(call)));
   });
 }
 
 void Service::reset(std::string stream, std::string key, Done<void> done) {
-  std::string full = booking_key(stream, key);
+  std::string full = core::booking_key(stream, key);
   with_line<void>(std::move(stream), std::move(done), [this, full = std::move(full)](StreamLine&, auto call) {
     engine_.bookings().reset(full, durable(engine_.database(), std::move(call)));
   });

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/booking_types.h"
 #include "core/key_template.h"
@@ -27,5 +28,17 @@ struct Stream {
   bool retries_cost = true;  // every further attempt goes through the gate; false: `retryCost: 0`
 };
 using StreamPtr = std::shared_ptr<const Stream>;
+
+/// What the store knows a key by: two streams never share a counter by accident. An id holds no ':'.
+[[nodiscard]] inline std::string booking_key(std::string_view stream, std::string_view rendered_key) {
+  std::string key(stream);
+  return key.append(1, ':').append(rendered_key);
+}
+/// The key as the stream's template renders it, out of its booking key: what people and sinks see. Empty: not
+/// a key of this stream.
+[[nodiscard]] inline std::string_view rendered_key(std::string_view stream, std::string_view booking_key) {
+  const bool own = booking_key.starts_with(stream) && booking_key.substr(stream.size()).starts_with(':');
+  return own ? booking_key.substr(stream.size() + 1) : std::string_view();
+}
 
 }  // namespace dripgate::core

@@ -20,7 +20,7 @@ void Brake::failed(PortName port, Error error) {
 
 void Brake::succeeded(PortName port) {
   at(port).wait = kProbeWaitMin;
-  release(port);
+  lift(port);
 }
 
 std::optional<Error> Brake::last_error() const {
@@ -43,14 +43,14 @@ void Brake::probe_later(PortName port) {
     }
     probe_(port, guard_.wrap([this, port](Result<void> answer) {
       at(port).probing = false;
-      if (answer) return release(port);
+      if (answer) return lift(port);
       at(port).error = answer.error();
       probe_later(port);
     }));
   }));
 }
 
-void Brake::release(PortName port) {
+void Brake::lift(PortName port) {
   State& state = at(port);
   if (!state.error) return;
   state.error.reset();

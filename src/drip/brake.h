@@ -51,7 +51,7 @@ class Brake {
   State& at(PortName port) { return states_[static_cast<std::size_t>(port)]; }
   [[nodiscard]] const State& at(PortName port) const { return states_[static_cast<std::size_t>(port)]; }
   void probe_later(PortName port);
-  void release(PortName port);
+  void lift(PortName port);
 
   Executor& executor_;
   Probe probe_;

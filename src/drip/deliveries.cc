@@ -43,18 +43,18 @@ void Deliveries::answered(const EventPtr& event, const broker::SinkAnswer& answe
   if (std::holds_alternative<BookAgain>(plan)) return book_again(event);
   if (const auto* again = std::get_if<Retry>(&plan)) return retry(event, *again);
   if (const auto* wait = std::get_if<Defer>(&plan)) return defer(event, *wait);
-  bury(event, std::get<Bury>(plan), answer.detail);
+  dead_letter(event, std::get<ToDeadLetters>(plan), answer.detail);
 }
 
 void Deliveries::confirmed(const EventPtr& event) {
   streaks_.erase(event->key);
   // From the overflow topic it was DONE when the topic had it.
-  event->carrier.kind == Carrier::Kind::source ? endings_.settle(event) : wiring_.gate.ack(event);
+  event->carrier.kind == Carrier::Kind::source ? endings_.settle(event) : wiring_.acks.ack(event);
 }
 
 void Deliveries::book_again(const EventPtr& event) {
   if (event->carrier.kind != Carrier::Kind::source || ++event->expiries > kExpiriesMax) {
-    return wiring_.gate.lapse(event);
+    return wiring_.acks.lapse(event);
   }
   reservations_->reserve(event, event->generation);
 }
@@ -82,7 +82,7 @@ void Deliveries::defer(const EventPtr& event, const Defer& plan) {
     wiring_.ports.store.freeze(event->key, until, std::move(done));
   };
   auto stopped = guard_.wrap([this, event, until](Result<void> answer) {
-    answer ? frozen(event, until) : wiring_.gate.lapse(event);
+    answer ? frozen(event, until) : wiring_.acks.lapse(event);
   });
   wiring_.calls.run<void>(PortName::store, event->stream, std::move(call), std::move(stopped));
 }
@@ -91,17 +91,17 @@ void Deliveries::frozen(const EventPtr& event, WallTime until) {
   // Deferrals have no number of attempts: the horizon is what bounds them.
   const WallTime latest = event->first_received.value_or(until) + event->stream->booking->max_delay;
   if (until > latest) {
-    return endings_.bury(event, reasons::kFrozenPastHorizon,
-                         "the sink asked to wait until " + format_rfc3339(until) +
-                             ", the latest accepted is " + format_rfc3339(latest));
+    return endings_.dead_letter(event, reasons::kFrozenPastHorizon,
+                                "the sink asked to wait until " + format_rfc3339(until) +
+                                    ", the latest accepted is " + format_rfc3339(latest));
   }
   ++event->deferrals;
   endings_.retry_at(event, until);
 }
 
-void Deliveries::bury(const EventPtr& event, const Bury& plan, const std::string& detail) {
+void Deliveries::dead_letter(const EventPtr& event, const ToDeadLetters& plan, const std::string& detail) {
   ++event->attempts;
-  endings_.bury(event, plan.reason, "the sink answered: " + detail);
+  endings_.dead_letter(event, plan.reason, "the sink answered: " + detail);
 }
 
 }  // namespace dripgate::drip

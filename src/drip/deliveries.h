@@ -1,5 +1,5 @@
-// Deliveries: hands an event to the sink and follows its answer: done, retry, defer (429), bury, or book
-// again when its window had passed. Called by reservations (NOW) and overflow_consumer. On the executor.
+// Deliveries: hands an event to the sink and follows its answer: done, retry, defer (429), dead letter, or
+// book again when its window had passed. Called by reservations (NOW) and overflow_consumer. On the executor.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace dripgate::drip {
 
 class Reservations;
 
-/// A chain whose windows pass this often before the sink begins is given up: it comes again by its lease.
+/// A chain whose windows pass this often before the sink begins lapses: it comes again by its lease.
 inline constexpr int kExpiriesMax = 3;
 /// Keys whose 429s are counted at a time; beyond, the counts start again from the events' own.
 inline constexpr std::size_t kDeferredKeysMax = 10'000;
@@ -39,7 +39,7 @@ class Deliveries {
   void retry(const EventPtr& event, const Retry& plan);
   void defer(const EventPtr& event, const Defer& plan);
   void frozen(const EventPtr& event, WallTime until);
-  void bury(const EventPtr& event, const Bury& plan, const std::string& detail);
+  void dead_letter(const EventPtr& event, const ToDeadLetters& plan, const std::string& detail);
   [[nodiscard]] int key_deferrals(const std::string& key, WallTime now) const;
 
   Wiring& wiring_;

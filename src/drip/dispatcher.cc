@@ -17,11 +17,11 @@ void Dispatcher::fire(broker::FiredEntry fired) {
   }
   if (!opened) {
     fired.entry.message.id = fired.entry.id;
-    return endings_.bury_poison(carrier, std::move(fired.entry.message), opened.error().detail);
+    return endings_.dead_letter_poison(carrier, std::move(fired.entry.message), opened.error().detail);
   }
   const EventPtr event = opened->event;
   event->carrier = carrier;
-  wiring_.gate.take(*event);
+  wiring_.acks.take(*event);
   opened->kind == TicketKind::retry ? retry(event) : ask_gate(event);
 }
 
@@ -47,7 +47,7 @@ void Dispatcher::answered(const EventPtr& event, const core::GateAnswer& answer)
     return endings_.book(event, answer.deciding_limit);
   }
   const Plan plan = plan_gate(answer, event->generation);
-  const auto* release = std::get_if<LetGo>(&plan);
+  const auto* release = std::get_if<Release>(&plan);
   if (release == nullptr) return reservations_.follow(event, plan);
   event->released = release->released;
   const Duration late = std::max(event->released - event->slot, Duration{0});
@@ -75,8 +75,8 @@ void Dispatcher::retry_unless_frozen(const EventPtr& event, const core::KeyView&
   const WallTime until = view.frozen_until.value_or(view.now);
   if (until <= view.now) return endings_.publish(event, /*charged=*/false);
   if (until - event->first_received.value_or(view.now) > event->stream->booking->max_delay) {
-    return endings_.bury(event, reasons::kFrozenPastHorizon,
-                         "its key is frozen until " + format_rfc3339(until));
+    return endings_.dead_letter(event, reasons::kFrozenPastHorizon,
+                                "its key is frozen until " + format_rfc3339(until));
   }
   ++event->deferrals;
   endings_.retry_at(event, until);

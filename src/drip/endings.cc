@@ -29,7 +29,7 @@ void Endings::schedule(const EventPtr& event, broker::TimerEntry entry, TicketKi
   auto persisted = guard_.wrap([this, event, kind](Result<void> answer) {
     if (answer) {
       tell(wiring_, event, EventVerdict::Kind::scheduled);
-      return wiring_.gate.ack(event);
+      return wiring_.acks.ack(event);
     }
     timer_refused(event, kind, answer.error());
   });
@@ -37,9 +37,9 @@ void Endings::schedule(const EventPtr& event, broker::TimerEntry entry, TicketKi
 }
 
 void Endings::timer_refused(const EventPtr& event, TicketKind kind, const Error& error) {
-  if (!refused_for_good(error)) return wiring_.gate.lapse(event);
+  if (!refused_for_good(error)) return wiring_.acks.lapse(event);
   event->give_back = kind == TicketKind::gate;
-  bury(event, reasons::kTimerRefused, error.detail);
+  dead_letter(event, reasons::kTimerRefused, error.detail);
 }
 
 void Endings::publish(const EventPtr& event, bool charged) {
@@ -50,7 +50,7 @@ void Endings::publish(const EventPtr& event, bool charged) {
   };
   auto published = guard_.wrap([this, event, charged](Result<void> answer) {
     if (!answer) return give_up(event, answer.error(), reasons::kOverflowRefused);
-    charged ? settle(event) : wiring_.gate.ack(event);
+    charged ? settle(event) : wiring_.acks.ack(event);
   });
   wiring_.calls.run<void>(PortName::overflow, event->stream, std::move(call), std::move(published));
 }
@@ -60,18 +60,18 @@ void Endings::settle(const EventPtr& event) {
     wiring_.ports.store.done(event->key, event->id, event->generation, std::move(done));
   };
   auto settled = guard_.wrap(
-      [this, event](Result<void> answer) { answer ? wiring_.gate.ack(event) : wiring_.gate.lapse(event); });
+      [this, event](Result<void> answer) { answer ? wiring_.acks.ack(event) : wiring_.acks.lapse(event); });
   wiring_.calls.run<void>(PortName::store, event->stream, std::move(call), std::move(settled));
 }
 
 void Endings::give_up(const EventPtr& event, const Error& error, std::string_view refusal) {
-  if (refused_for_good(error)) return bury(event, refusal, error.detail);
-  wiring_.gate.lapse(event);
+  if (refused_for_good(error)) return dead_letter(event, refusal, error.detail);
+  wiring_.acks.lapse(event);
 }
 
-void Endings::bury(const EventPtr& event, std::string_view reason, std::string detail) {
+void Endings::dead_letter(const EventPtr& event, std::string_view reason, std::string detail) {
   // A letter that is replayed and fails again stays what it was.
-  if (event->carrier.kind == Carrier::Kind::dead_letter) return wiring_.gate.lapse(event);
+  if (event->carrier.kind == Carrier::Kind::dead_letter) return wiring_.acks.lapse(event);
   const WallTime now = wiring_.ports.clock.now();
   add_letter(event, {.sequence = 0,
                      .event_id = reason == reasons::kIdConflict ? conflict_id(*event) : event->id,
@@ -85,15 +85,15 @@ void Endings::bury(const EventPtr& event, std::string_view reason, std::string d
                      .generation = event->generation});
 }
 
-void Endings::bury_poison(Carrier carrier, broker::Message message, std::string detail) {
+void Endings::dead_letter_poison(Carrier carrier, broker::Message message, std::string detail) {
   auto event = std::make_shared<Event>();
   event->stream = wiring_.current();
   event->carrier = carrier;
   event->id = message.id;  // the broker's: what the message says of itself is not believed
   event->generation = kNoGeneration;
   event->original = std::move(message);
-  wiring_.gate.take(*event);
-  bury(event, reasons::kPoison, std::move(detail));
+  wiring_.acks.take(*event);
+  dead_letter(event, reasons::kPoison, std::move(detail));
 }
 
 void Endings::add_letter(const EventPtr& event, broker::DeadLetter letter) {
@@ -102,13 +102,13 @@ void Endings::add_letter(const EventPtr& event, broker::DeadLetter letter) {
     if (!answer) {
       // Refused for good or not: without a letter it stays where it is, and the operator must see it.
       wiring_.brake.failed(PortName::dead_letters, answer.error());
-      return wiring_.gate.lapse(event);
+      return wiring_.acks.lapse(event);
     }
     wiring_.observer.on_dead_letter(*event->stream, event->id, reason);
     tell(wiring_, event,
          reason == reasons::kIdConflict ? EventVerdict::Kind::conflict : EventVerdict::Kind::dead_letter,
          reason);
-    event->give_back ? give_back(event) : wiring_.gate.ack(event);
+    event->give_back ? give_back(event) : wiring_.acks.ack(event);
   });
   wiring_.calls.run<void>(PortName::dead_letters, event->stream, std::move(call), std::move(added));
 }
@@ -119,7 +119,7 @@ void Endings::give_back(const EventPtr& event) {
                                 std::move(done));
   };
   auto released = guard_.wrap(
-      [this, event](Result<void> answer) { answer ? wiring_.gate.ack(event) : wiring_.gate.lapse(event); });
+      [this, event](Result<void> answer) { answer ? wiring_.acks.ack(event) : wiring_.acks.lapse(event); });
   wiring_.calls.run<void>(PortName::store, event->stream, std::move(call), std::move(released));
 }
 

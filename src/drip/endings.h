@@ -1,5 +1,5 @@
 // Endings: the durable yes that lets a carrier go. Three ways: a timer entry, an overflow message, a dead
-// letter. Each acks the carrier when it is durable and gives it up when it cannot be made so. Ids are
+// letter. Each acks the carrier when it is durable and lets it lapse when it cannot be made so. Ids are
 // deterministic (names.h), so doing one again is doing it once. On the executor.
 #pragma once
 
@@ -20,14 +20,15 @@ class Endings {
   void book(const EventPtr& event, std::size_t deciding_limit);
   /// Another delivery at `due`: a timer entry of kind retry, which books nothing.
   void retry_at(const EventPtr& event, WallTime due);
-  /// Let go: to the overflow topic, then DONE in the store unless no release was charged for it.
+  /// Released: to the overflow topic, then DONE in the store unless no release was charged for it.
   void publish(const EventPtr& event, bool charged);
-  void bury(const EventPtr& event, std::string_view reason, std::string detail);
+  void dead_letter(const EventPtr& event, std::string_view reason, std::string detail);
   /// What a carrier brought is not ours to understand: the raw message becomes the letter.
-  void bury_poison(Carrier carrier, broker::Message message, std::string detail);
+  void dead_letter_poison(Carrier carrier, broker::Message message, std::string detail);
   /// RELEASED -> DONE, then ack: the topic or the sink has it.
   void settle(const EventPtr& event);
-  /// The outcome of a call was an error: a request that is itself at fault is buried, else it comes again.
+  /// The outcome of a call was an error: a request that is itself at fault is a dead letter, else it comes
+  /// again.
   void give_up(const EventPtr& event, const Error& error, std::string_view refusal);
 
  private:

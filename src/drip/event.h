@@ -1,6 +1,7 @@
 // Event: one event in the hands of the drip, between the port that brought it (its carrier) and the durable
-// yes that lets the carrier be acked. Made by intake (source), ticket_codec (timer, overflow topic) and
-// replay (dead letters); shared by the callbacks of one chain. On the executor.
+// yes that lets the carrier be acked. Made by intake (source; dead letters, for replay), read_ticket
+// (timer, overflow topic) and endings (what is not understood); shared by the callbacks of one chain. On the
+// executor.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ struct Event {
   Carrier carrier;
   bool told = false;       // its verdict went to the observer
   bool settled = false;    // acked or lapsed: the chain has ended
-  bool give_back = false;  // once buried, its booking's units go back
+  bool give_back = false;  // once its letter is durable, its booking's units go back
   int expiries = 0;        // releases in this chain whose window passed before the sink began to send
 };
 using EventPtr = std::shared_ptr<Event>;
@@ -47,8 +48,7 @@ using EventPtr = std::shared_ptr<Event>;
 /// The key as the stream's template renders it, without the stream's prefix: what people and sinks see.
 /// Empty: it could not be rendered.
 [[nodiscard]] inline std::string_view rendered_key(const Event& event) {
-  const std::size_t prefix = event.stream->id.size() + 1;
-  return event.key.size() < prefix ? std::string_view() : std::string_view(event.key).substr(prefix);
+  return core::rendered_key(event.stream->id, event.key);
 }
 
 }  // namespace dripgate::drip

@@ -44,7 +44,7 @@ void render_key(Admission& admission, const core::KeyTemplate::Lookup& lookup) {
   Event& event = *admission.event;
   const core::Stream& stream = *event.stream;
   if (auto rendered = stream.key.render(lookup)) {
-    event.key = stream.id + ":" + *rendered;
+    event.key = core::booking_key(stream.id, *rendered);
     return;
   }
   admission.default_key = true;
@@ -72,7 +72,7 @@ void render_cost(Admission& admission, const core::KeyTemplate::Lookup& lookup) 
 
 std::string default_key(const core::Stream& stream) {
   // No value renders as this: '*' is escaped in values (core/counter_key.h).
-  return stream.id + ":*";
+  return core::booking_key(stream.id, "*");
 }
 
 Admission Intake::admit(const core::StreamPtr& stream, broker::Message message) {

@@ -13,10 +13,11 @@ void OverflowConsumer::take(broker::Delivery delivery) {
   if (opened && opened->kind != TicketKind::overflow) {
     opened = fail(ErrorCode::corrupt, "a timer entry in the overflow topic");
   }
-  if (!opened) return endings_.bury_poison(carrier, std::move(delivery.message), opened.error().detail);
+  if (!opened)
+    return endings_.dead_letter_poison(carrier, std::move(delivery.message), opened.error().detail);
   const EventPtr event = opened->event;
   event->carrier = carrier;
-  wiring_.gate.take(*event);
+  wiring_.acks.take(*event);
   deliveries_.deliver(event, kNeverEnds);
 }
 

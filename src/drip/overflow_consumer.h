@@ -1,5 +1,5 @@
-// OverflowConsumer: what was let go comes back from the overflow topic and goes to the sink, original bytes,
-// without a second charge. On the executor.
+// OverflowConsumer: what was released comes back from the overflow topic and goes to the sink, original
+// bytes, without a second charge. On the executor.
 #pragma once
 
 #include "broker/event_source.h"

@@ -60,7 +60,7 @@ void Pipeline::Impl::status(Done<PipelineStatus> done) {
       guard.wrap([this, done = std::move(done)](Result<broker::TimerStats> stats) mutable {
         if (!stats) return done(std::unexpected(stats.error()));
         add_letters({.paused = wiring.pulling.paused(),
-                     .outstanding = wiring.gate.outstanding(),
+                     .outstanding = wiring.acks.outstanding(),
                      .backlog = stats->pending,
                      .oldest_slot = stats->oldest_due,
                      .eta = stats->latest_due,
@@ -90,7 +90,7 @@ void Pipeline::Impl::shutdown(Duration wait, Done<void> done) {
   auto finish = [answer] {
     if (*answer) std::exchange(*answer, nullptr)({});
   };
-  wiring.gate.when_idle(guard.wrap(finish));
+  wiring.acks.when_idle(guard.wrap(finish));
   wiring.ports.executor.post_after(wait, guard.wrap(finish));
 }
 

@@ -10,15 +10,15 @@ namespace dripgate::drip {
 Plan plan_reserve(const core::ReserveAnswer& answer) {
   switch (answer.outcome) {
     case core::ReserveOutcome::now:
-      return LetGo{answer.generation, answer.slot, answer.valid_until};
+      return Release{answer.generation, answer.slot, answer.valid_until};
     case core::ReserveOutcome::at:
       return Book{answer.generation, answer.slot, answer.deciding_limit};
     case core::ReserveOutcome::beyond_horizon:
-      return Bury{reasons::kBeyondHorizon, answer.slot};
+      return ToDeadLetters{reasons::kBeyondHorizon, answer.slot};
     case core::ReserveOutcome::impossible:
-      return Bury{reasons::kCostExceedsLimit, answer.now};
+      return ToDeadLetters{reasons::kCostExceedsLimit, answer.now};
     case core::ReserveOutcome::conflict:
-      return Bury{reasons::kIdConflict, answer.now};
+      return ToDeadLetters{reasons::kIdConflict, answer.now};
     case core::ReserveOutcome::duplicate:
       break;
   }
@@ -28,13 +28,13 @@ Plan plan_reserve(const core::ReserveAnswer& answer) {
 Plan plan_gate(const core::GateAnswer& answer, std::uint32_t ticket_generation) {
   switch (answer.outcome) {
     case core::GateOutcome::go:
-      return LetGo{ticket_generation, answer.slot};
+      return Release{ticket_generation, answer.slot};
     case core::GateOutcome::rebook:
       return Book{answer.generation, answer.slot, answer.deciding_limit};
     case core::GateOutcome::beyond_horizon:
-      return Bury{reasons::kBeyondHorizon, answer.slot};
+      return ToDeadLetters{reasons::kBeyondHorizon, answer.slot};
     case core::GateOutcome::impossible:
-      return Bury{reasons::kCostExceedsLimit, answer.now};
+      return ToDeadLetters{reasons::kCostExceedsLimit, answer.now};
     case core::GateOutcome::duplicate:
       break;
   }
@@ -48,7 +48,7 @@ SinkPlan plan_sink(const broker::SinkAnswer& answer, const Event& event, int key
     case broker::SinkVerdict::expired:
       return BookAgain{};
     case broker::SinkVerdict::refused:
-      return Bury{reasons::kRefusedBySink, {}};
+      return ToDeadLetters{reasons::kRefusedBySink, {}};
     case broker::SinkVerdict::rate_limited:
       return Defer{
           deferral_wait(answer.retry_after.value_or(Duration{0}), std::max(event.deferrals, key_deferrals))};
@@ -56,7 +56,7 @@ SinkPlan plan_sink(const broker::SinkAnswer& answer, const Event& event, int key
       break;
   }
   const int failures = event.attempts + 1;
-  if (failures >= event.stream->max_attempts) return Bury{reasons::kAttemptsExhausted, {}};
+  if (failures >= event.stream->max_attempts) return ToDeadLetters{reasons::kAttemptsExhausted, {}};
   const Duration hint = std::min(answer.retry_after.value_or(Duration{0}), kDeferralMax);
   return Retry{std::max(retry_wait(event.id, failures), hint)};
 }

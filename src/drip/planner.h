@@ -13,7 +13,7 @@
 namespace dripgate::drip {
 
 /// The store let the event go at `released`.
-struct LetGo {
+struct Release {
   std::uint32_t generation = 0;
   WallTime released;
   WallTime valid_until = kNeverEnds;
@@ -25,13 +25,13 @@ struct Book {
   std::size_t deciding_limit = 0;
 };
 /// To the dead letters.
-struct Bury {
+struct ToDeadLetters {
   std::string_view reason;
   WallTime slot;  // that it would have had
 };
 /// Somebody else has taken it further: ack.
 struct Drop {};
-using Plan = std::variant<LetGo, Book, Bury, Drop>;
+using Plan = std::variant<Release, Book, ToDeadLetters, Drop>;
 
 [[nodiscard]] Plan plan_reserve(const core::ReserveAnswer& answer);
 [[nodiscard]] Plan plan_gate(const core::GateAnswer& answer, std::uint32_t ticket_generation);
@@ -48,7 +48,7 @@ struct Retry {
 struct Defer {
   Duration wait{};
 };
-using SinkPlan = std::variant<Confirmed, BookAgain, Retry, Defer, Bury>;
+using SinkPlan = std::variant<Confirmed, BookAgain, Retry, Defer, ToDeadLetters>;
 
 /// `key_deferrals`: consecutive 429s of the key before this one.
 [[nodiscard]] SinkPlan plan_sink(const broker::SinkAnswer& answer, const Event& event, int key_deferrals);

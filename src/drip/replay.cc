@@ -81,7 +81,7 @@ void Replay::replay(broker::DeadLetter letter) {
   event->carrier = {Carrier::Kind::dead_letter, letter.sequence};
   event->first_received = wiring_.ports.clock.now();  // its horizon begins again
   event->hops = 0;
-  wiring_.gate.take(*event);
+  wiring_.acks.take(*event);
   const bool booked_before = letter.generation != kNoGeneration;
   reservations_.reserve(event, booked_before ? std::optional(letter.generation) : std::nullopt);
 }

@@ -29,7 +29,7 @@ void Reservations::reserve(const EventPtr& event, std::optional<std::uint32_t> a
 }
 
 void Reservations::follow(const EventPtr& event, const Plan& plan) {
-  if (const auto* release = std::get_if<LetGo>(&plan)) return let_go(event, *release);
+  if (const auto* release = std::get_if<Release>(&plan)) return released(event, *release);
   if (const auto* booking = std::get_if<Book>(&plan)) {
     event->generation = booking->generation;
     event->slot = booking->slot;
@@ -38,12 +38,12 @@ void Reservations::follow(const EventPtr& event, const Plan& plan) {
     }
     return endings_.book(event, booking->deciding_limit);
   }
-  if (const auto* verdict = std::get_if<Bury>(&plan)) return bury(event, *verdict);
+  if (const auto* verdict = std::get_if<ToDeadLetters>(&plan)) return dead_letter(event, *verdict);
   tell(wiring_, event, EventVerdict::Kind::duplicate);
-  wiring_.gate.ack(event);
+  wiring_.acks.ack(event);
 }
 
-void Reservations::let_go(const EventPtr& event, const LetGo& release) {
+void Reservations::released(const EventPtr& event, const Release& release) {
   event->generation = release.generation;
   event->slot = release.released;
   event->released = release.released;
@@ -53,30 +53,30 @@ void Reservations::let_go(const EventPtr& event, const LetGo& release) {
   endings_.publish(event, /*charged=*/true);
 }
 
-void Reservations::bury(const EventPtr& event, const Bury& verdict) {
-  if (verdict.reason == reasons::kBeyondHorizon) return bury_beyond(event, verdict.slot);
+void Reservations::dead_letter(const EventPtr& event, const ToDeadLetters& verdict) {
+  if (verdict.reason == reasons::kBeyondHorizon) return dead_letter_beyond(event, verdict.slot);
   if (verdict.reason == reasons::kIdConflict) {
-    return endings_.bury(event, verdict.reason,
-                         "the id '" + event->id + "' was used before with other bytes");
+    return endings_.dead_letter(event, verdict.reason,
+                                "the id '" + event->id + "' was used before with other bytes");
   }
-  endings_.bury(event, verdict.reason,
-                "its cost of " + std::to_string(event->cost) + " is above what a limit of key '" +
-                    event->key + "' can ever hold");
+  endings_.dead_letter(event, verdict.reason,
+                       "its cost of " + std::to_string(event->cost) + " is above what a limit of key '" +
+                           event->key + "' can ever hold");
 }
 
-void Reservations::bury_beyond(const EventPtr& event, WallTime slot) {
+void Reservations::dead_letter_beyond(const EventPtr& event, WallTime slot) {
   auto call = [this, event](Done<core::KeyView> done) {
     wiring_.ports.store.inspect(event->key, event->stream->booking, std::move(done));
   };
   auto seen = guard_.wrap([this, event, slot](Result<core::KeyView> view) {
-    if (!view) return wiring_.gate.lapse(event);
+    if (!view) return wiring_.acks.lapse(event);
     const WallTime first = event->first_received.value_or(view->now);
     const WallTime latest = first + event->stream->booking->max_delay;
     const bool frozen = view->frozen_until && *view->frozen_until > latest;
-    endings_.bury(event, frozen ? reasons::kFrozenPastHorizon : reasons::kBeyondHorizon,
-                  (frozen ? "its key is frozen until " + format_rfc3339(*view->frozen_until)
-                          : "its slot would have been " + format_rfc3339(slot)) +
-                      ", the latest accepted is " + format_rfc3339(latest));
+    endings_.dead_letter(event, frozen ? reasons::kFrozenPastHorizon : reasons::kBeyondHorizon,
+                         (frozen ? "its key is frozen until " + format_rfc3339(*view->frozen_until)
+                                 : "its slot would have been " + format_rfc3339(slot)) +
+                             ", the latest accepted is " + format_rfc3339(latest));
   });
   wiring_.calls.run<core::KeyView>(PortName::store, event->stream, std::move(call), std::move(seen));
 }

@@ -26,10 +26,10 @@ class Reservations {
   void follow(const EventPtr& event, const Plan& plan);
 
  private:
-  void let_go(const EventPtr& event, const LetGo& release);
-  void bury(const EventPtr& event, const Bury& verdict);
+  void released(const EventPtr& event, const Release& release);
+  void dead_letter(const EventPtr& event, const ToDeadLetters& verdict);
   /// Beyond the horizon: because of a freeze, or because of the backlog.
-  void bury_beyond(const EventPtr& event, WallTime slot);
+  void dead_letter_beyond(const EventPtr& event, WallTime slot);
 
   Wiring& wiring_;
   Endings& endings_;

@@ -11,9 +11,10 @@ void SourceLane::take(broker::Delivery delivery) {
   Admission admission = intake_.admit(stream, std::move(delivery.message));
   const EventPtr& event = admission.event;
   event->carrier = {Carrier::Kind::source, delivery.token};
-  wiring_.gate.take(*event);
+  wiring_.acks.take(*event);
   if (admission.default_key) wiring_.observer.on_missing_key(*stream);
-  if (!admission.reason.empty()) return endings_.bury(event, admission.reason, std::move(admission.detail));
+  if (!admission.reason.empty())
+    return endings_.dead_letter(event, admission.reason, std::move(admission.detail));
   reservations_.reserve(event, std::nullopt);
 }
 

@@ -1,5 +1,5 @@
 // Ticket codec: an event and its booking as a timer entry or overflow message, and back. The body is the
-// enriched payload (enrich.h), the booking travels in attributes dripgate-*. Called by actions (write) and by
+// enriched payload (enrich.h), the booking travels in attributes dripgate-*. Called by endings (write) and by
 // dispatcher and overflow_consumer (read). Pure.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace dripgate::drip {
 enum class TicketKind : std::uint8_t {
   gate,      // fires at its slot, then the store is asked
   retry,     // fires when another delivery may be tried; nothing is booked ahead
-  overflow,  // let go: for the sink
+  overflow,  // released: for the sink
 };
 
 struct Opened {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "drip/ack_gate.h"
+#include "drip/acks.h"
 #include "drip/brake.h"
 #include "drip/json_payload.h"
 #include "drip/observer.h"
@@ -19,7 +19,7 @@ struct Wiring {
         ports(all_ports),
         observer(told),
         pulling(ports),
-        gate(ports, observer),
+        acks(ports, observer),
         brake(
             ports.executor, [this](PortName port, Done<void> done) { probe(port, std::move(done)); },
             [this] { pulling.hold(brake.held()); }),
@@ -32,7 +32,7 @@ struct Wiring {
   Ports ports;
   Observer& observer;
   Pulling pulling;
-  AckGate gate;
+  Acks acks;
   Brake brake;
   PortCalls calls;
   JsonPayload json;

@@ -263,16 +263,16 @@ TEST(Planner, FollowsTheStore) {
   answer.outcome = core::ReserveOutcome::at;
   EXPECT_EQ(std::get<Book>(plan_reserve(answer)).slot, kT0 + 60s);
   answer.outcome = core::ReserveOutcome::beyond_horizon;
-  EXPECT_EQ(std::get<Bury>(plan_reserve(answer)).reason, reasons::kBeyondHorizon);
+  EXPECT_EQ(std::get<ToDeadLetters>(plan_reserve(answer)).reason, reasons::kBeyondHorizon);
   answer.outcome = core::ReserveOutcome::impossible;
-  EXPECT_EQ(std::get<Bury>(plan_reserve(answer)).reason, reasons::kCostExceedsLimit);
+  EXPECT_EQ(std::get<ToDeadLetters>(plan_reserve(answer)).reason, reasons::kCostExceedsLimit);
   answer.outcome = core::ReserveOutcome::conflict;
-  EXPECT_EQ(std::get<Bury>(plan_reserve(answer)).reason, reasons::kIdConflict);
+  EXPECT_EQ(std::get<ToDeadLetters>(plan_reserve(answer)).reason, reasons::kIdConflict);
   answer.outcome = core::ReserveOutcome::duplicate;
   EXPECT_TRUE(std::holds_alternative<Drop>(plan_reserve(answer)));
   answer.outcome = core::ReserveOutcome::now;
   answer.valid_until = kT0 + 61s;
-  EXPECT_EQ(std::get<LetGo>(plan_reserve(answer)).valid_until, kT0 + 61s);
+  EXPECT_EQ(std::get<Release>(plan_reserve(answer)).valid_until, kT0 + 61s);
 }
 
 TEST(Planner, CountsFailuresAndNotDeferrals) {
@@ -281,7 +281,7 @@ TEST(Planner, CountsFailuresAndNotDeferrals) {
   broker::SinkAnswer failed{broker::SinkVerdict::failed, {}, "HTTP 503"};
   EXPECT_TRUE(std::holds_alternative<Retry>(plan_sink(failed, *event, 0)));
   event->attempts = 2;
-  EXPECT_EQ(std::get<Bury>(plan_sink(failed, *event, 0)).reason, reasons::kAttemptsExhausted);
+  EXPECT_EQ(std::get<ToDeadLetters>(plan_sink(failed, *event, 0)).reason, reasons::kAttemptsExhausted);
   const broker::SinkAnswer limited{broker::SinkVerdict::rate_limited, 5s, "HTTP 429"};
   event->deferrals = 0;
   EXPECT_EQ(std::get<Defer>(plan_sink(limited, *event, 0)).wait, 5s);

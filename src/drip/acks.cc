@@ -1,19 +1,19 @@
-#include "drip/ack_gate.h"
+#include "drip/acks.h"
 
 #include <utility>
 
 namespace dripgate::drip {
 
-bool AckGate::settle(const EventPtr& event) {
+bool Acks::settle(const EventPtr& event) {
   return !std::exchange(event->settled, true);
 }
 
-void AckGate::gone() {
+void Acks::gone() {
   --outstanding_;
   if (outstanding_ == 0 && idle_) std::exchange(idle_, nullptr)();
 }
 
-void AckGate::ack(const EventPtr& event) {
+void Acks::ack(const EventPtr& event) {
   if (!settle(event)) return;
   // An ack that fails brings the event again: its record says how far it came.
   Done<void> done = guard_.wrap([this, event](Result<void> acked) {
@@ -39,13 +39,13 @@ void AckGate::ack(const EventPtr& event) {
   });
 }
 
-void AckGate::lapse(const EventPtr& event) {
+void Acks::lapse(const EventPtr& event) {
   if (!settle(event)) return;
   return_to_port(event->carrier);
   gone();
 }
 
-void AckGate::return_to_port(const Carrier& carrier) {
+void Acks::return_to_port(const Carrier& carrier) {
   switch (carrier.kind) {
     case Carrier::Kind::source:
       return ports_.source.lapse(carrier.token);
@@ -58,7 +58,7 @@ void AckGate::return_to_port(const Carrier& carrier) {
   }
 }
 
-void AckGate::when_idle(Task idle) {
+void Acks::when_idle(Task idle) {
   if (outstanding_ == 0) return idle();
   idle_ = std::move(idle);
 }

@@ -1,5 +1,5 @@
-// AckGate: the only place that acks. A carrier is acked once, after the durable yes of what follows, or given
-// up so that it comes again; it also counts what is in our hands. On the executor.
+// Acks: the only place that acks. A carrier is acked once, after the durable yes of what follows, or
+// lapses so that it comes again; it also counts what is in our hands. On the executor.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace dripgate::drip {
 
-class AckGate {
+class Acks {
  public:
-  AckGate(Ports& ports, Observer& observer) : ports_(ports), observer_(observer) {}
+  Acks(Ports& ports, Observer& observer) : ports_(ports), observer_(observer) {}
 
   /// The carrier has brought this event.
   void take(const Event&) { ++outstanding_; }
