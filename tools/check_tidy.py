@@ -45,6 +45,14 @@ def rooms_and_uses():
     return uses
 
 
+def included_rooms(room):
+    """The rooms that the room's own files name: what they bring along does not count."""
+    found = set()
+    for path in tracked(f"src/{room}/*.h", f"src/{room}/*.cc"):
+        found.update(re.findall(r'^\s*#include "(\w+)/', path.read_text(), re.M))
+    return found - {room}
+
+
 def code_without_comments(text):
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.S)
     return re.sub(r"//[^\n]*", "", text)
@@ -83,6 +91,8 @@ def main():
     for path in files:
         check_file(path, uses, faults)
     for room in uses:
+        for idle in sorted(uses[room] - included_rooms(room)):
+            faults.append(f"CMakeLists.txt: room {room} uses {idle}, but no file of it includes {idle}/: remove the arrow")
         readme = ROOT / "src" / room / "README.md"
         if not readme.exists():
             faults.append(f"src/{room}/README.md is missing")
