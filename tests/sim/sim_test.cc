@@ -15,15 +15,21 @@ std::uint64_t g_first = 1;
 std::uint64_t g_last = 100;
 bool g_verbose = false;
 constexpr int kFailuresShown = 3;
+constexpr std::uint64_t kTasksLeast = 50;         // of a history, on average
+constexpr std::uint64_t kHistoriesThatTell = 20;  // so many of them surely hold what is asked for below
 
 TEST(Simulation, EveryHistoryKeepsEveryPromise) {
   int failed = 0;
   std::uint64_t tasks = 0;
   std::uint64_t kills = 0;
+  std::uint64_t on_file = 0;
+  std::uint64_t played = 0;
   for (std::uint64_t seed = g_first; seed <= g_last && failed < kFailuresShown; ++seed) {
     const Outcome outcome = play(seed, g_verbose);
     tasks += outcome.tasks;
     kills += static_cast<std::uint64_t>(outcome.kills);
+    on_file += outcome.sqlite ? 1 : 0;
+    ++played;
     if (outcome.faults.empty()) continue;
     ++failed;
     std::string text;
@@ -31,9 +37,15 @@ TEST(Simulation, EveryHistoryKeepsEveryPromise) {
     ADD_FAILURE() << "seed " << seed << (outcome.sqlite ? " (embedded file)" : " (memory)") << ":" << text
                   << "\n  replay: ./dev sim --seed " << seed;
   }
-  std::printf("%llu histories, %llu tasks, %llu kills\n",
-              static_cast<unsigned long long>(g_last - g_first + 1), static_cast<unsigned long long>(tasks),
-              static_cast<unsigned long long>(kills));
+  std::printf("%llu histories, %llu tasks, %llu kills\n", static_cast<unsigned long long>(played),
+              static_cast<unsigned long long>(tasks), static_cast<unsigned long long>(kills));
+  // A simulation in which nothing happens keeps every promise: it must not pass for one that does.
+  ASSERT_GT(played, 0u) << "no seed was asked for";
+  if (played < kHistoriesThatTell) return;
+  EXPECT_GT(tasks, played * kTasksLeast) << "histories in which hardly anything happens";
+  EXPECT_GT(kills, played / 4) << "hardly any process was killed";
+  EXPECT_GT(on_file, 0u) << "no history on the embedded file";
+  EXPECT_LT(on_file, played) << "no history on the memory store";
 }
 
 /// The rest of the argument after `name`, as a number.
