@@ -19,14 +19,13 @@ class EventFacts {
   /// {name}: an attribute, else a top-level member; {/a/b}: a JSON pointer. Empty: missing, null or "".
   [[nodiscard]] std::optional<std::string> find(std::string_view name);
 
-  /// A name had to be looked up in the payload and the payload is not JSON.
-  [[nodiscard]] bool malformed() const { return asked_payload_ && !*is_json_; }
+  /// What the payload is, once a name had to be looked up in it; document before that.
+  [[nodiscard]] JsonCheck payload() const { return payload_.value_or(JsonCheck::document); }
 
  private:
   const broker::Message& message_;
   JsonPayload& json_;
-  std::optional<bool> is_json_;
-  bool asked_payload_ = false;
+  std::optional<JsonCheck> payload_;
 };
 
 }  // namespace dripgate::drip

@@ -92,9 +92,12 @@ Admission Intake::admit(const core::StreamPtr& stream, broker::Message message) 
   if (event.id.empty()) event.id = event.original.id;
   render_key(admission, lookup);
   render_cost(admission, lookup);
-  if (facts.malformed()) {
+  if (facts.payload() != JsonCheck::document) {
+    const std::string is = facts.payload() == JsonCheck::too_deep
+                               ? "JSON nested deeper than " + std::to_string(kJsonDepthMax) + " levels"
+                               : "not JSON";
     refuse(admission, reasons::kMalformedPayload,
-           "the payload is not JSON, and a template of the stream needs a name from it");
+           "the payload is " + is + ", and a template of the stream needs a name from it");
   }
   if (event.hops > kHopsMax) {
     refuse(admission, reasons::kTooManyHops,

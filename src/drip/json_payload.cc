@@ -41,28 +41,29 @@ std::string_view trimmed(std::string_view token) {
   return end == std::string_view::npos ? std::string_view{} : token.substr(0, end + 1);
 }
 
-bool walk(od::value value, int depth);
+JsonCheck walk(od::value value, int depth);
 
-bool walk_list(od::value value, int depth) {
+JsonCheck walk_list(od::value value, int depth) {
   od::array list;
-  if (value.get_array().get(list)) return false;
+  if (value.get_array().get(list)) return JsonCheck::not_json;
   for (auto item : list) {
     od::value element;
-    if (item.get(element) || !walk(element, depth + 1)) return false;
+    if (item.get(element)) return JsonCheck::not_json;
+    if (const JsonCheck found = walk(element, depth + 1); found != JsonCheck::document) return found;
   }
-  return true;
+  return JsonCheck::document;
 }
 
-bool walk_object(od::value value, int depth) {
+JsonCheck walk_object(od::value value, int depth) {
   od::object object;
-  if (value.get_object().get(object)) return false;
+  if (value.get_object().get(object)) return JsonCheck::not_json;
   for (auto item : object) {
     od::field field;
     std::string_view name;
-    if (std::move(item).get(field) || field.unescaped_key().get(name)) return false;
-    if (!walk(field.value(), depth + 1)) return false;
+    if (std::move(item).get(field) || field.unescaped_key().get(name)) return JsonCheck::not_json;
+    if (const JsonCheck found = walk(field.value(), depth + 1); found != JsonCheck::document) return found;
   }
-  return true;
+  return JsonCheck::document;
 }
 
 /// A token that is no string, object or list is taken as it stands: iteration steps over it.
@@ -71,15 +72,16 @@ bool is_literal(std::string_view token) {
 }
 
 /// Visits everything: on-demand parsing checks only what is visited.
-bool walk(od::value value, int depth) {
-  if (depth > kJsonDepthMax) return false;
+JsonCheck walk(od::value value, int depth) {
+  if (depth > kJsonDepthMax) return JsonCheck::too_deep;
   od::json_type type{};
-  if (value.type().get(type)) return false;
-  std::string_view text;
+  if (value.type().get(type)) return JsonCheck::not_json;
   if (type == od::json_type::object) return walk_object(value, depth);
   if (type == od::json_type::array) return walk_list(value, depth);
-  if (type == od::json_type::string) return !value.get_string().get(text);
-  return is_literal(trimmed(value.raw_json_token()));
+  std::string_view text;
+  const bool valid = type == od::json_type::string ? !value.get_string().get(text)
+                                                   : is_literal(trimmed(value.raw_json_token()));
+  return valid ? JsonCheck::document : JsonCheck::not_json;
 }
 
 using Text = std::optional<std::string>;
@@ -169,16 +171,17 @@ struct JsonPayload::Parser {
 JsonPayload::JsonPayload() : parser_(std::make_unique<Parser>()) {}
 JsonPayload::~JsonPayload() = default;
 
-bool JsonPayload::is_document(std::string_view bytes) {
+JsonCheck JsonPayload::check(std::string_view bytes) {
   od::array list;
-  if (!parser_->open(bytes, list)) return false;
+  if (!parser_->open(bytes, list)) return JsonCheck::not_json;
   int documents = 0;
   for (auto item : list) {
     od::value value;
-    if (item.get(value) || ++documents > 1 || !walk(value, 0)) return false;
+    if (item.get(value) || ++documents > 1) return JsonCheck::not_json;
+    if (const JsonCheck found = walk(value, 0); found != JsonCheck::document) return found;
   }
   const bool at_end = parser_->document.current_location().error() == simdjson::OUT_OF_BOUNDS;
-  return documents == 1 && at_end;
+  return documents == 1 && at_end ? JsonCheck::document : JsonCheck::not_json;
 }
 
 std::optional<std::string> JsonPayload::text_at(std::string_view bytes, std::string_view name) {

@@ -3,6 +3,7 @@
 // JSON). The one place that knows simdjson. One object per thread: it keeps its buffers between events.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,8 +11,11 @@
 
 namespace dripgate::drip {
 
-/// Deeper documents count as not JSON: walking them would cost stack.
+/// Lists and objects within each other. Deeper documents travel as what is not JSON does: walking them would
+/// cost stack.
 inline constexpr int kJsonDepthMax = 128;
+
+enum class JsonCheck : std::uint8_t { document, too_deep, not_json };
 
 class JsonPayload {
  public:
@@ -20,8 +24,9 @@ class JsonPayload {
   JsonPayload(const JsonPayload&) = delete;
   JsonPayload& operator=(const JsonPayload&) = delete;
 
-  /// One whole, valid JSON document of any type, white space around it allowed.
-  [[nodiscard]] bool is_document(std::string_view bytes);
+  /// document: one whole, valid JSON document of any type, white space around it allowed.
+  [[nodiscard]] JsonCheck check(std::string_view bytes);
+  [[nodiscard]] bool is_document(std::string_view bytes) { return check(bytes) == JsonCheck::document; }
 
   /// The text at a top-level member ("merchant_id") or JSON pointer ("/a/b/0"): strings unescaped, numbers
   /// and booleans as written. Empty: nothing there, null, "", an object or a list. Of equal member names the

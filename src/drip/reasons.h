@@ -7,7 +7,8 @@
 namespace dripgate::drip::reasons {
 
 // Refused before the store was asked.
-inline constexpr std::string_view kMalformedPayload = "malformed_payload";  // not JSON while a name needs it
+inline constexpr std::string_view kMalformedPayload =
+    "malformed_payload";  // not JSON, or too deep, while a name needs it
 inline constexpr std::string_view kMissingKey = "missing_key";
 inline constexpr std::string_view kInvalidCost = "invalid_cost";
 inline constexpr std::string_view kTooManyHops = "too_many_hops";

@@ -29,6 +29,11 @@ void Replay::start_one(std::uint64_t sequence, Done<std::uint64_t> done) {
         if (!*letter) {
           return done(fail(ErrorCode::not_found, "replay: no dead letter " + std::to_string(sequence)));
         }
+        if ((*letter)->reason == reasons::kPoison) {
+          return done(fail(ErrorCode::conflict, "replay: letter " + std::to_string(sequence) +
+                                                    " was never understood as an event: it can only be read "
+                                                    "and removed"));
+        }
         done(1);
         replay(**std::move(letter));
       }));

@@ -30,7 +30,8 @@ class Replay {
  public:
   Replay(Wiring& wiring, Reservations& reservations) : wiring_(wiring), reservations_(reservations) {}
 
-  /// Errors: invalid_argument (rate), not_found (no such letter), unavailable (a run is under way).
+  /// Errors: invalid_argument (rate), not_found (no such letter), conflict (one letter that is poison),
+  /// unavailable (a run is under way).
   void start(ReplayRequest request, Done<std::uint64_t> done);
 
  private:

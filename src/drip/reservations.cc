@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/rfc3339.h"
+#include "drip/intake.h"
 #include "drip/reasons.h"
 
 namespace dripgate::drip {
@@ -19,10 +20,13 @@ void Reservations::reserve(const EventPtr& event, std::optional<std::uint32_t> a
                                  .policy = wiring_.current()->booking},
                                 std::move(done));
   };
-  auto answered = guard_.wrap([this, event](Result<core::ReserveAnswer> answer) {
+  auto answered = guard_.wrap([this, event, after_generation](Result<core::ReserveAnswer> answer) {
     if (!answer) return endings_.give_up(event, answer.error(), reasons::kStoreRefused);
     if (!event->first_received) event->first_received = answer->first_received;
-    follow(event, plan_reserve(*answer));
+    const Plan plan = plan_reserve(*answer);
+    // Nothing was booked: a replay must not start over what somebody published again under this id since.
+    if (!after_generation && std::holds_alternative<ToDeadLetters>(plan)) event->generation = kNoGeneration;
+    follow(event, plan);
   });
   wiring_.calls.run<core::ReserveAnswer>(PortName::store, event->stream, std::move(call),
                                          std::move(answered));

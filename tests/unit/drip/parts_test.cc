@@ -128,6 +128,17 @@ TEST(Intake, StopsACircleOfTopics) {
   EXPECT_EQ(after(kHopsMax + 1), reasons::kTooManyHops);
 }
 
+TEST(Intake, SaysOfJsonThatIsTooDeepThatItIsTooDeep) {
+  Intake intake;
+  const auto refused = [&](std::string body) {
+    return intake.admit(stream_with("{merchant_id}"), message_of(std::move(body)));
+  };
+  const std::string deep = R"({"merchant_id":1,"x":)" + std::string(200, '[') + std::string(200, ']') + "}";
+  EXPECT_EQ(refused(deep).reason, reasons::kMalformedPayload);
+  EXPECT_TRUE(refused(deep).detail.contains("nested deeper than 128 levels")) << refused(deep).detail;
+  EXPECT_TRUE(refused("{").detail.contains("not JSON")) << refused("{").detail;
+}
+
 TEST(Intake, TakesWholeCostsOnly) {
   Intake intake;
   const auto stream = stream_with("{merchant_id}");

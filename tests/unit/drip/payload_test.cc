@@ -61,8 +61,9 @@ TEST(JsonPayload, RefusesDocumentsThatAreTooDeep) {
   JsonPayload json;
   const auto nested = [](int depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_TRUE(json.is_document(nested(kJsonDepthMax)));
-  EXPECT_FALSE(json.is_document(nested(kJsonDepthMax + 2)));
-  EXPECT_FALSE(json.is_document(nested(100'000)));
+  EXPECT_EQ(json.check(nested(kJsonDepthMax + 2)), JsonCheck::too_deep);
+  EXPECT_EQ(json.check(nested(100'000)), JsonCheck::too_deep);
+  EXPECT_EQ(json.check("[}"), JsonCheck::not_json);
 }
 
 TEST(JsonPayload, KeepsTheTextOfNumbers) {

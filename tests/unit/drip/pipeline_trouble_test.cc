@@ -161,6 +161,29 @@ TEST_F(PipelineFixture, ReplaysDeadLettersThroughReserveUnderItsRate) {  // S23
   EXPECT_EQ(waiting(), 0u);
 }
 
+TEST_F(PipelineFixture, ReplayDeliversNothingThatWasPublishedAgainAndDelivered) {
+  max_delay = 30s;
+  set_limit(1, 60s);
+  start();
+  publish("a");
+  publish("b");
+  executor.run_for(1s);
+  ASSERT_EQ(dead().size(), 1u);
+  ASSERT_EQ(dead()[0].event_id, "b");
+  executor.run_for(2min);
+  broker.publisher("in")->publish(
+      {.id = "m-b-again", .body = dead()[0].message.body, .attributes = {}, .published = {}},
+      [](Result<void>) {});
+  executor.run_for(1s);
+  ASSERT_EQ(sink.delivered.size(), 2u);
+  EXPECT_EQ(sink.delivered[1].id, "b");
+  pipeline->replay({.sequence = dead()[0].sequence, .per_second = 1},
+                   [](Result<std::uint64_t> count) { EXPECT_EQ(count.value(), 1u); });
+  executor.run_for(5min);
+  EXPECT_EQ(sink.delivered.size(), 2u);
+  EXPECT_TRUE(dead().empty()) << "its event is through";
+}
+
 TEST_F(PipelineFixture, ReplayOfWhatIsRefusedAgainKeepsTheLetter) {
   start();
   publish("broken", "k", "no json");
@@ -257,6 +280,8 @@ TEST_F(PipelineFixture, PoisonGoesToTheDeadLettersOnceAndNeverLoops) {
   executor.run_for(1h);
   ASSERT_EQ(dead().size(), 2u);
   for (const auto& letter : dead()) EXPECT_EQ(letter.reason, reasons::kPoison);
+  pipeline->replay({.sequence = dead()[0].sequence, .per_second = 1},
+                   [](Result<std::uint64_t> count) { EXPECT_EQ(count.error().code, ErrorCode::conflict); });
   EXPECT_TRUE(sink.delivered.empty());
   EXPECT_EQ(waiting(), 0u);
   EXPECT_TRUE(executor.idle());
