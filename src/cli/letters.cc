@@ -78,8 +78,11 @@ void print_answer(Action action, const Json& answer) {
     case Action::show:
       return print_letter(answer);
     case Action::replay:
-      return print_line(
-          fmt::format("replaying {} dead letters", answer.value("replaying", std::uint64_t{0})));
+      print_line(fmt::format("replaying {} dead letters", answer.value("replaying", std::uint64_t{0})));
+      if (answer.value("conflict", false)) {
+        print_line("its id stands for other bytes: it goes out as " + text_of(answer, "id"));
+      }
+      return;
     case Action::purge:
       return print_line(fmt::format("{} dead letters removed", answer.value("removed", std::uint64_t{0})));
   }

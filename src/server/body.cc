@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -32,11 +33,20 @@ Result<nlohmann::json> read_object(std::string_view body, std::initializer_list<
   if (body.size() > kAdminBodyBytesMax) {
     return fail(ErrorCode::too_large, "the body is over " + std::to_string(kAdminBodyBytesMax) + " bytes");
   }
-  auto object = nlohmann::json::parse(body, nullptr, false);
+  // Of two members with one name the parser would keep the last, and the writer may have meant the first.
+  std::set<std::string> names;
+  std::string twice;
+  const auto watch = [&](int depth, nlohmann::json::parse_event_t event, const nlohmann::json& name) {
+    const bool member = depth == 1 && event == nlohmann::json::parse_event_t::key;
+    if (member && !names.insert(name.get<std::string>()).second) twice = name.get<std::string>();
+    return true;
+  };
+  auto object = nlohmann::json::parse(body, watch, false);
   if (!object.is_object()) {
     return fail(ErrorCode::invalid_argument,
                 "the body is not a JSON object; accepted members: " + listed(accepted));
   }
+  if (!twice.empty()) return fail(ErrorCode::invalid_argument, "member '" + twice + "' is there twice");
   for (const auto& [name, value] : object.items()) {
     if (among(name, accepted)) continue;
     return fail(ErrorCode::invalid_argument, "unknown member '" + name + "'; accepted: " + listed(accepted));

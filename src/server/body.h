@@ -19,7 +19,7 @@ namespace dripgate::server {
 /// Of a route that takes a JSON body: a few members.
 inline constexpr std::size_t kAdminBodyBytesMax = 16u << 10;
 
-/// An object with no other members than these; an empty body is an empty object.
+/// An object with no other members than these, each once; an empty body is an empty object.
 [[nodiscard]] Result<nlohmann::json> read_object(std::string_view body,
                                                  std::initializer_list<std::string_view> accepted);
 /// The query has no other names than these, each once.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/limits.h"
+#include "drip/reasons.h"
 #include "http/problem.h"
 #include "server/body.h"
 #include "server/visit.h"
@@ -100,12 +101,33 @@ void replay_all(const VisitPtr& visit) {
                           counted(visit, "dead letters replay", "", "replaying", false));
 }
 
+// {"replaying": 1, "id": what it goes out under}: of a conflict that is not the id it came with.
+Done<std::uint64_t> replayed(VisitPtr visit, const broker::DeadLetter& letter) {
+  const bool conflict = letter.reason == drip::reasons::kIdConflict;
+  return [visit = std::move(visit), id = letter.event_id, conflict](Result<std::uint64_t> count) {
+    visit->audit("dead letter replay", visit->captured[1],
+                 count ? std::to_string(*count) : to_string(count.error().code));
+    if (!count) return visit->answer(problem_of(count.error()));
+    Json body{{"replaying", *count}, {"id", id}};
+    if (conflict) body["conflict"] = true;
+    visit->answer(json_response(200, body));
+  };
+}
+
 void replay_one(const VisitPtr& visit) {
   const auto sequence = sequence_of(*visit);
   if (!sequence) return;
   if (auto body = read_object(visit->request.body, {}); !body) return visit->answer(problem_of(body.error()));
-  visit->service().replay(visit->stream(), {.sequence = sequence},
-                          counted(visit, "dead letter replay", visit->captured[1], "replaying", true));
+  visit->service().dead_letter(
+      visit->stream(), *sequence,
+      answering<std::optional<broker::DeadLetter>>(
+          visit, [visit, sequence](Visit& v, const std::optional<broker::DeadLetter>& letter) {
+            if (!letter) {
+              v.audit("dead letter replay", v.captured[1], to_string(ErrorCode::not_found));
+              return v.answer(no_such_letter(v));
+            }
+            v.service().replay(v.stream(), {.sequence = sequence}, replayed(visit, *letter));
+          }));
 }
 
 void remove(const VisitPtr& visit) {
@@ -127,6 +149,8 @@ void purge(const VisitPtr& visit) {
   const std::string text = (*body)["olderThan"].get<std::string>();
   const auto age = parse_span(text);
   if (!age) return visit->answer(problem_of(age.error()));
+  // Batch by batch: the process may end in between, and what is gone by then must be accounted for.
+  visit->audit("dead letters purge", "older than " + text, "begun");
   visit->service().purge(visit->stream(), std::nullopt, visit->service().now() - *age,
                          counted(visit, "dead letters purge", "older than " + text, "removed", false));
 }

@@ -159,7 +159,7 @@ TEST(DeadLetters, AreReplayedRemovedAndPurged) {
   api.service.letters[1] = letter(1, "a");
   api.service.letters[2] = letter(2, "b");
   EXPECT_EQ(json_of(api.call("POST", "/v1/streams/payouts/dead-letters/1/replay")),
-            Json::parse(R"({"replaying":1})"));
+            Json::parse(R"({"replaying":1,"id":"e1"})"));
   EXPECT_EQ(json_of(api.call("POST", "/v1/streams/payouts/dead-letters/replay", R"({"perSecond":7})")),
             Json::parse(R"({"replaying":2})"));
   (void)api.call("POST", "/v1/streams/payouts/dead-letters/replay");
@@ -170,17 +170,37 @@ TEST(DeadLetters, AreReplayedRemovedAndPurged) {
   EXPECT_EQ(json_of(api.call("POST", "/v1/streams/payouts/dead-letters/purge", R"({"olderThan":"24h"})")),
             Json::parse(R"({"removed":1})"));
   EXPECT_EQ(api.service.calls,
-            (std::vector<std::string>{"replay payouts 1 100", "replay payouts all 7",
+            (std::vector<std::string>{"letter payouts 1", "replay payouts 1 100", "replay payouts all 7",
                                       "replay payouts all 100", "purge payouts 2", "purge payouts 2",
-                                      "replay payouts 2 100", "purge payouts before 1799913600"}));
+                                      "letter payouts 2", "purge payouts before 1799913600"}));
   for (const char* bad : {R"({"perSecond":0})", R"({"perSecond":1.5})", R"({"perSecond":"9"})",
-                          R"({"rate":1})", R"({"perSecond":1e99})"}) {
+                          R"({"rate":1})", R"({"perSecond":1e99})", R"({"perSecond":1,"perSecond":2})"}) {
     expect_problem(api.call("POST", "/v1/streams/payouts/dead-letters/replay", bad), 400);
   }
   for (const char* bad :
        {"", "{}", R"({"olderThan":24})", R"({"olderThan":"yesterday"})", R"({"older":"1h"})"}) {
     expect_problem(api.call("POST", "/v1/streams/payouts/dead-letters/purge", bad), 400);
   }
+}
+
+TEST(DeadLetters, SayWhenAReplayIsAConflictThatGoesOutUnderAnIdOfItsOwn) {
+  Api api;
+  api.service.letters[1] = letter(1, "a");
+  api.service.letters[1].event_id = "pay_1#00ab";
+  api.service.letters[1].reason = "id_conflict";
+  EXPECT_EQ(json_of(api.call("POST", "/v1/streams/payouts/dead-letters/1/replay")),
+            Json::parse(R"({"replaying":1,"id":"pay_1#00ab","conflict":true})"));
+}
+
+TEST(DeadLetters, LeaveAnAuditLineOfAPurgeBeforeItsFirstBatchAndAfterItsLast) {
+  Api api;
+  (void)api.call("POST", "/v1/streams/payouts/dead-letters/purge", R"({"olderThan":"24h"})");
+  std::vector<std::string> outcomes;
+  for (const std::string& line : api.lines) {
+    const Json audit = Json::parse(line);
+    if (audit.value("audit", false)) outcomes.push_back(audit["outcome"]);
+  }
+  EXPECT_EQ(outcomes, (std::vector<std::string>{"begun", "0"}));
 }
 
 TEST(Process, ServesMetricsWithFreshGauges) {
