@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/file_limit.h"
 #include "app/real_clock.h"
 
 namespace dripgate::app {
@@ -55,6 +56,7 @@ std::vector<std::string> App::stream_ids(const config::Config& config) {
 
 Result<std::unique_ptr<App>> App::start(AppOptions options) {
   std::unique_ptr<App> app(new App(std::move(options)));
+  app->allow_connections();
   if (auto opened = app->engine_.open(); !opened) return std::unexpected(opened.error());
   if (auto made = app->make_sinks(); !made) return std::unexpected(made.error());
   if (auto bound = app->listen(); !bound) return std::unexpected(bound.error());
@@ -70,6 +72,15 @@ Result<std::unique_ptr<App>> App::start(AppOptions options) {
   return app;
 }
 
+void App::allow_connections() {
+  std::uint64_t files = kOwnFilesMax + kConnectionsMax;
+  for (const config::StreamSettings& settings : options_.config->streams) {
+    const auto* http = std::get_if<config::HttpDelivery>(&settings.deliver);
+    if (http != nullptr) files += http->max_connections;
+  }
+  if (const auto warning = allow_open_files(files)) log_.warn("few open files", {{"detail", *warning}});
+}
+
 Result<void> App::make_sinks() {
   for (const config::StreamSettings& settings : options_.config->streams) {
     const auto* http = std::get_if<config::HttpDelivery>(&settings.deliver);
@@ -79,7 +90,7 @@ Result<void> App::make_sinks() {
                               .timeout = http->timeout,
                               .max_connections = http->max_connections,
                               .waiting_max = settings.max_outstanding_messages * kSinkWaitersPerMessage,
-                              .ca_file = {}},
+                              .ca_file = http->ca_file},
                              io_.loop(kSinkLoop), loop_, *clock_);
     if (!sink) return std::unexpected(sink.error());
     sinks_[settings.stream->id] = std::move(*sink);

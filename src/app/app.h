@@ -57,6 +57,7 @@ class App {
  private:
   explicit App(AppOptions options);
   static std::vector<std::string> stream_ids(const config::Config& config);
+  void allow_connections();
   Result<void> make_sinks();
   Result<void> listen();
   void look_after_health();

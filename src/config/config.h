@@ -58,6 +58,7 @@ struct HttpDelivery {
   std::string url;  // http:// or https://
   Duration timeout = 10s;
   std::size_t max_connections = 64;
+  std::optional<std::string> ca_file{};  // of an https:// url; empty: the system's CAs
   friend bool operator==(const HttpDelivery&, const HttpDelivery&) = default;
 };
 struct TopicDelivery {

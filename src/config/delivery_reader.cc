@@ -6,18 +6,20 @@
 #include "config/endpoint.h"
 #include "config/scalars.h"
 #include "config/topics.h"
+#include "config/words.h"
 
 namespace dripgate::config {
 namespace {
 
 constexpr Duration kDeliveryTimeoutMax = 10min;
+constexpr std::size_t kPathBytesMax = 4'096;
 constexpr std::int64_t kAttemptsMax = 100;
 constexpr std::int64_t kConnectionsMax = 1'000;
-constexpr std::array<std::string_view, 5> kDeliverKeys{"http", "topic", "timeout", "maxAttempts",
-                                                       "maxConnections"};
+constexpr std::array<std::string_view, 6> kDeliverKeys{"http",        "topic",          "timeout",
+                                                       "maxAttempts", "maxConnections", "ca"};
 constexpr std::string_view kForms =
-    "accepted: { http: \"http://host/path\", timeout, maxAttempts, maxConnections } or { topic: NAME, "
-    "maxAttempts }";
+    "accepted: { http: \"http://host/path\", timeout, maxAttempts, maxConnections, ca } or { topic: "
+    "NAME, maxAttempts }";
 
 HttpDelivery read_http(const Fields& fields, const Node& url, Context& context) {
   HttpDelivery http;
@@ -30,11 +32,19 @@ HttpDelivery read_http(const Fields& fields, const Node& url, Context& context) 
     const auto count = read_integer(*node, "maxConnections", {1, kConnectionsMax}, context.report);
     http.max_connections = static_cast<std::size_t>(count.value_or(1));
   }
+  if (const Node* node = fields.find("ca")) {
+    const auto path = read_text(*node, "ca", kPathBytesMax, context.report);
+    if (path) http.ca_file = context.resolve(*path);
+    if (http.url.starts_with("http://")) {
+      context.report.error(fields.mark("ca"),
+                           "ca belongs to an https:// endpoint, not to " + in_quotes(http.url));
+    }
+  }
   return http;
 }
 
 TopicDelivery read_topic_delivery(const Fields& fields, const Node& topic, Context& context) {
-  for (const std::string_view key : {"timeout", "maxConnections"}) {
+  for (const std::string_view key : {"timeout", "maxConnections", "ca"}) {
     if (!fields.mentions(key)) continue;
     context.report.error(fields.mark(key),
                          std::string(key) + " belongs to deliver: { http: ... }, not to a topic");

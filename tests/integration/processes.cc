@@ -48,22 +48,24 @@ Processes::~Processes() {
 
 void Processes::write_config(const StreamPlan& plan) {
   plan_ = plan;
-  write_file(config(), "store: " + plan.store +
-                           "\nstreams:\n"
-                           "  - id: payouts\n"
-                           "    source: { embedded: payouts }\n"
-                           "    eventId: \"{payoutId}\"\n"
-                           "    key: \"merchant_{merchant_id}:payout\"\n"
-                           "    limits: " +
-                           plan.limits +
-                           "\n    spread: start\n    maxDelay: 2h\n"
-                           "    deliver: { http: \"http://127.0.0.1:" +
-                           sink_port_ +
-                           "/payouts\", timeout: 10s }\n"
-                           "    overflowTopic: payouts-overflow\n"
-                           "    deadLetterTopic: payouts-dlq\n" +
-                           plan.more + "server: { listen: \"127.0.0.1:" + port_ + "\"" + plan.server +
-                           " }\n");
+  write_file(
+      config(),
+      "store: " + plan.store +
+          "\nstreams:\n"
+          "  - id: payouts\n"
+          "    source: { embedded: payouts }\n"
+          "    eventId: \"{payoutId}\"\n"
+          "    key: \"merchant_{merchant_id}:payout\"\n"
+          "    limits: " +
+          plan.limits +
+          "\n    spread: start\n    maxDelay: 2h\n"
+          "    deliver: { http: \"" +
+          (plan.deliver_url.empty() ? "http://127.0.0.1:" + sink_port_ + "/payouts" : plan.deliver_url) +
+          "\", timeout: 10s" + plan.deliver_more +
+          " }\n"
+          "    overflowTopic: payouts-overflow\n"
+          "    deadLetterTopic: payouts-dlq\n" +
+          plan.more + "server: { listen: \"127.0.0.1:" + port_ + "\"" + plan.server + " }\n");
 }
 
 bool Processes::start() {
@@ -100,6 +102,7 @@ std::string Processes::up_log() const {
 Finished Processes::ask(std::vector<std::string> arguments) {
   arguments.push_back("--url");
   arguments.push_back(url());
+  if (!plan_.ca_file.empty()) arguments.insert(arguments.end(), {"--ca-file", plan_.ca_file});
   return run(arguments, folder.path("ask-" + std::to_string(asked_++)));
 }
 

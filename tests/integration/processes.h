@@ -23,8 +23,11 @@ struct SinkLine {
 
 struct StreamPlan {
   std::string limits = "[ { rps: 50 } ]";
-  std::string more{};    // further lines of the stream, each "    name: value\n"
-  std::string server{};  // further members of server: ", tokens: ..."
+  std::string more{};          // further lines of the stream, each "    name: value\n"
+  std::string server{};        // further members of server: ", tokens: ..."
+  std::string deliver_url{};   // instead of the sink's
+  std::string deliver_more{};  // further members of deliver: ", ca: ..."
+  std::string ca_file{};       // set: up is asked over https and must be signed by this
   std::string store = "{ sqlite: ./dripgate.db }";
   std::vector<std::string> sink_options{};
 };
@@ -40,7 +43,9 @@ class Processes {
   bool start_up();
   void write_config(const StreamPlan& plan);
 
-  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + port_; }
+  [[nodiscard]] std::string url() const {
+    return (plan_.ca_file.empty() ? "http" : "https") + std::string("://127.0.0.1:") + port_;
+  }
   [[nodiscard]] std::string config() const { return folder.path("dripgate.yaml"); }
   [[nodiscard]] Process& up() { return *up_; }
   [[nodiscard]] Process& sink() { return *sink_; }

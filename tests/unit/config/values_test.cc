@@ -70,6 +70,18 @@ TEST(OriginalDocuments, TheStreamOfTheReadmeLoadsWithoutAProblem) {
   EXPECT_EQ(loaded.config->server.port, 8080);
 }
 
+TEST(Delivery, OverHttpsTakesACaOfItsOwnFromTheFilesFolder) {
+  const auto ca_of = [](const std::string& more) {
+    const Config config = good(
+        "store: { memory: {} }\nstreams:\n  - id: s\n    source: { embedded: in }\n    key: \"m_{m}\"\n"
+        "    limits: [ { rps: 1 } ]\n    deliver: { http: \"https://h/x\"" +
+        more + " }\n");
+    return std::get<HttpDelivery>(config.streams.at(0).deliver).ca_file;
+  };
+  EXPECT_EQ(ca_of(""), std::nullopt);
+  EXPECT_EQ(ca_of(", ca: /etc/ca.pem"), "/etc/ca.pem");
+}
+
 TEST(Documents, MayHoldPoliciesAndStreamsTogether) {
   const Config config =
       good(policy("    limit: 1\n    window: 1s\n") + stream("    limits: [ { rps: 1 } ]\n"));

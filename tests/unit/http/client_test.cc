@@ -1,6 +1,6 @@
 // The client against a real server and against peers that misbehave, on one loop.
 #include "http/answer_reader.h"
-#include "unit/http/certificates.h"
+#include "support/certificates.h"
 #include "unit/http/client_fixture.h"
 
 namespace dripgate::http {
@@ -230,7 +230,7 @@ TEST_F(ClientTest, ClosingAnswersEverythingThatIsOpen) {
 }
 
 TEST_F(ClientTest, SpeaksTlsAndVerifiesTheHost) {
-  const testing::Certificates files;
+  const dripgate::testing::Certificates files;
   start(net::ServerTls{.cert_file = files.cert, .key_file = files.key});
   connect(url("https"), {.tls = {.ca_file = files.ca}});
   for (int i = 0; i < 3; ++i) {
@@ -254,7 +254,7 @@ TEST_F(ClientTest, SpeaksTlsAndVerifiesTheHost) {
 }
 
 TEST_F(ClientTest, AServerWithAClientCaTakesOnlyClientsWithItsCertificate) {
-  const testing::Certificates files;
+  const dripgate::testing::Certificates files;
   start(net::ServerTls{.cert_file = files.cert, .key_file = files.key, .client_ca_file = files.ca});
   connect(url("https"), {.tls = {.ca_file = files.ca}});
   EXPECT_FALSE(call({}));

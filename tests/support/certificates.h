@@ -11,7 +11,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-namespace dripgate::http::testing {
+namespace dripgate::testing {
 
 using KeyPtr = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 using CertPtr = std::unique_ptr<X509, decltype(&X509_free)>;
@@ -85,4 +85,4 @@ struct Certificates {
   }
 };
 
-}  // namespace dripgate::http::testing
+}  // namespace dripgate::testing
