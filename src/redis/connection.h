@@ -42,6 +42,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Gives the connection up for a new one.
   void reconnect(std::string why);
   void close();
+  /// Nobody waits for anything here.
+  [[nodiscard]] bool idle() const { return calls_.idle() && tasks_.empty(); }
   /// "host:port" of the last place.
   [[nodiscard]] const std::string& node() const { return node_; }
 

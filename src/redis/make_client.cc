@@ -3,6 +3,7 @@
 #include <random>
 
 #include "net/tls.h"
+#include "redis/cluster_client.h"
 #include "redis/single_client.h"
 
 namespace dripgate::redis {
@@ -19,6 +20,10 @@ std::optional<std::unexpected<Error>> refuse(const Options& options) {
   }
   if (options.timeout <= Duration{0}) {
     return fail(ErrorCode::invalid_argument, "the Redis timeout is not positive; accepted: above 0");
+  }
+  if (options.layout == Options::Layout::cluster && options.database != 0) {
+    return fail(ErrorCode::invalid_argument,
+                "a Redis Cluster has no database " + std::to_string(options.database) + "; accepted: 0");
   }
   return std::nullopt;
 }
@@ -46,6 +51,11 @@ Result<std::unique_ptr<Client>> make_client(net::IoLoop& loop, Options options) 
   if (auto refused = refuse(options)) return std::move(*refused);
   auto setup = setup_of(options);
   if (!setup) return std::unexpected(std::move(setup.error()));
+  if (options.layout == Options::Layout::cluster) {
+    auto topology = std::make_shared<Topology>(loop, std::move(options.nodes), std::move(*setup));
+    topology->start();
+    return std::make_unique<ClusterClient>(loop, std::move(topology), options.timeout);
+  }
   const Endpoint& node = options.nodes.front();
   auto connection = std::make_shared<Connection>(loop, node.text(), always_at(node), std::move(*setup));
   connection->start();

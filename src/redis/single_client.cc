@@ -31,7 +31,7 @@ void send(const ConnectionPtr& connection, CallPtr call) {
 
 void refuse_keyless(net::IoLoop& loop, Done<Reply> done) {
   loop.post([done = std::move(done)]() mutable {
-    done(fail(ErrorCode::invalid_argument, "a script was called without keys; accepted: at least one"));
+    done(fail(ErrorCode::invalid_argument, std::string(kKeylessScript)));
   });
 }
 

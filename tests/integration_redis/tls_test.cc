@@ -2,14 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "integration_redis/asker.h"
+#include "support/certificates.h"
 #include "support/redis/redis_server.h"
-#include "unit/http/certificates.h"
 
 namespace dripgate::redis::testing {
 namespace {
 
+using dripgate::testing::Certificates;
 using dripgate::testing::RedisServer;
-using http::testing::Certificates;
 
 struct RedisTlsTest : ::testing::Test {
   Certificates certificates;  // of the server: for 127.0.0.1 and localhost

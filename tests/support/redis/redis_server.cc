@@ -78,6 +78,7 @@ RedisServer::RedisServer(RedisOptions options) : options_(std::move(options)) {
   for (int i = 0; i < kStartTries; ++i) {
     port_ = free_port();
     if (options_.tls) tls_port_ = free_port();
+    if (options_.cluster) bus_port_ = free_port();
     write_config();
     if (start()) return;
   }
@@ -96,6 +97,9 @@ void RedisServer::write_config() {
   config << "port " << port_ << "\nbind 127.0.0.1\nprotected-mode no\ndaemonize no\nsave \"\"\n"
          << "dir " << folder_.path("") << "\n";
   if (!options_.password.empty()) config << "requirepass " << options_.password << "\n";
+  if (options_.cluster) {
+    config << "cluster-enabled yes\ncluster-config-file nodes.conf\ncluster-port " << bus_port_ << "\n";
+  }
   if (options_.tls) {
     config << "tls-port " << tls_port_ << "\ntls-ca-cert-file " << options_.tls->ca_file << "\ntls-cert-file "
            << options_.tls->cert_file << "\ntls-key-file " << options_.tls->key_file << "\ntls-auth-clients "

@@ -20,8 +20,8 @@ namespace dripgate::testing {
 
 /// One command on a connection of its own, and the reply as text: items of an array one a line, nil empty, an
 /// error as "-ERR ...". No server: "-no connection". `password`: of the default user.
-[[nodiscard]] std::string ask_redis(std::uint16_t port, const std::vector<std::string>& words,
-                                    const std::string& password = "");
+std::string ask_redis(std::uint16_t port, const std::vector<std::string>& words,
+                      const std::string& password = "");
 
 struct RedisTls {
   std::string ca_file, cert_file, key_file;  // PEM
@@ -33,6 +33,7 @@ struct RedisOptions {
   std::string password{};               // requirepass
   const SteeredClock* clock = nullptr;  // outlives the server
   bool sentinel = false;                // run as a Sentinel
+  bool cluster = false;                 // a node of a cluster
   std::optional<RedisTls> tls{};        // a TLS port beside the plain one
 };
 
@@ -42,9 +43,10 @@ class RedisServer {
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::uint16_t tls_port() const { return tls_port_; }  // 0: none
+  [[nodiscard]] std::uint16_t bus_port() const { return bus_port_; }  // of a cluster's node
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   /// See ask_redis.
-  [[nodiscard]] std::string ask(const std::vector<std::string>& words) const {
+  std::string ask(const std::vector<std::string>& words) const {
     return ask_redis(port_, words, options_.password);
   }
 
@@ -66,6 +68,7 @@ class RedisServer {
   ScratchFolder folder_;
   std::uint16_t port_ = 0;
   std::uint16_t tls_port_ = 0;
+  std::uint16_t bus_port_ = 0;
   std::size_t log_start_ = 0;  // where the log of this start begins
   std::unique_ptr<ChildProcess> process_;
 };
