@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/checked.h"
 #include "base/limits.h"
 #include "store/counter_calls.h"
 
@@ -30,7 +29,8 @@ struct Rows {
 core::Limit local_share(const core::Limit& limit, int instances) {
   const int n = std::clamp(instances, 1, kInstancesMax);
   const core::Units capacity = limit.max_cost();
-  const auto window = checked_mul(limit.window.count(), n).value_or(kShareWindowMax);
+  std::int64_t window = 0;
+  if (__builtin_mul_overflow(limit.window.count(), n, &window)) window = kShareWindowMax;
   return {.algorithm = core::Algorithm::token_bucket,
           .limit = limit.limit,
           .window = Duration{std::min(window, kShareWindowMax)},
