@@ -1,0 +1,119 @@
+#include "store/redis/server_check.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace dripgate::store {
+namespace {
+
+using Replies = std::vector<redis::NodeReply>;
+
+/// The value of a line "name:value" of INFO; empty: there is none.
+std::optional<std::string_view> field(std::string_view info, std::string_view name) {
+  for (std::size_t at = 0; at < info.size();) {
+    const std::size_t end = std::min(info.find_first_of("\r\n", at), info.size());
+    const std::string_view line = info.substr(at, end - at);
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':')
+      return line.substr(name.size() + 1);
+    at = end + 1;
+  }
+  return std::nullopt;
+}
+
+template <class Number>
+std::optional<Number> number(std::string_view text) {
+  Number value{};
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec != std::errc{}) return std::nullopt;
+  return value;
+}
+
+std::optional<WallTime> time_of(const redis::Reply& reply) {
+  const auto* items = reply.items();
+  if (items == nullptr || items->size() != 2) return std::nullopt;
+  const std::string* seconds = items->front().text();
+  const std::string* rest = items->back().text();
+  if (seconds == nullptr || rest == nullptr) return std::nullopt;
+  const auto whole = number<std::int64_t>(*seconds);
+  const auto us = number<std::int64_t>(*rest);
+  if (!whole || !us) return std::nullopt;
+  return WallTime{std::chrono::seconds{*whole} + Duration{*us}};
+}
+
+void ask_all(redis::Client& client, std::string_view word, std::move_only_function<void(Replies)> done) {
+  const std::array<std::string_view, 1> words{word};
+  client.each_primary(words, std::move(done));
+}
+
+std::string unchecked(const std::string& why) {
+  return "could not be checked: " + why;
+}
+
+std::string seconds_text(Duration span) {
+  return std::to_string(span / std::chrono::seconds{1}) + "." +
+         std::to_string(span / std::chrono::milliseconds{100} % 10) + " s";
+}
+
+}  // namespace
+
+std::vector<std::string> info_warnings(std::string_view info) {
+  std::vector<std::string> warnings;
+  const auto version = field(info, "redis_version");
+  const auto major = version ? number<int>(*version) : std::nullopt;
+  if (!major) {
+    warnings.push_back(unchecked("INFO names no redis_version"));
+  } else if (*major < kRedisMajorMin) {
+    warnings.push_back("is version " + std::string(*version) + "; the scripts need " +
+                       std::to_string(kRedisMajorMin) + ".0 or later");
+  }
+  const auto policy = field(info, "maxmemory_policy");
+  if (!policy) {
+    warnings.push_back(unchecked("INFO names no maxmemory_policy"));
+  } else if (*policy != "noeviction" && field(info, "maxmemory") != "0") {
+    warnings.push_back("has maxmemory-policy " + std::string(*policy) +
+                       ": an evicted counter is a full limit; set noeviction");
+  }
+  return warnings;
+}
+
+std::string clock_warning(WallTime redis, WallTime before, WallTime after) {
+  const Duration behind = before - redis;
+  const Duration ahead = redis - after;
+  if (std::max(behind, ahead) <= kClockDifferenceMax) return {};
+  return "has a clock " + seconds_text(std::max(behind, ahead)) + (ahead > behind ? " ahead of" : " behind") +
+         " this host's; let NTP set both";
+}
+
+void check_servers(redis::Client& client, const Clock& host,
+                   std::move_only_function<void(std::vector<ServerWarning>)> done) {
+  ask_all(client, "INFO", [&client, &host, done = std::move(done)](const Replies& infos) mutable {
+    std::vector<ServerWarning> found;
+    for (const auto& [node, reply] : infos) {
+      if (!reply) {
+        found.push_back({node, unchecked(reply.error().detail)});
+      } else {
+        const std::string* text = reply->text();
+        for (std::string& warning : info_warnings(text == nullptr ? "" : *text))
+          found.push_back({node, std::move(warning)});
+      }
+    }
+    const WallTime before = host.now();
+    ask_all(client, "TIME",
+            [&host, before, found = std::move(found), done = std::move(done)](const Replies& times) mutable {
+              const WallTime after = host.now();
+              for (const auto& [node, reply] : times) {
+                const auto shown = reply ? time_of(*reply) : std::nullopt;
+                if (!shown) continue;  // INFO said why
+                if (std::string warning = clock_warning(*shown, before, after); !warning.empty())
+                  found.push_back({node, std::move(warning)});
+              }
+              done(std::move(found));
+            });
+  });
+}
+
+}  // namespace dripgate::store
