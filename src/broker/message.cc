@@ -18,4 +18,10 @@ void set(Attributes& attributes, std::string_view name, std::string value) {
   }
 }
 
+std::size_t bytes_of(const Message& message) {
+  std::size_t bytes = message.id.size() + message.body.size();
+  for (const auto& [name, value] : message.attributes) bytes += name.size() + value.size();
+  return bytes;
+}
+
 }  // namespace dripgate::broker

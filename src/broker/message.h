@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "broker/attribute_names.h"
 
 namespace dripgate::broker {
 
@@ -21,5 +22,8 @@ struct Message {
   Attributes attributes;
   WallTime published;  // when the broker first took it
 };
+
+/// What a message counts as in flow control.
+[[nodiscard]] std::size_t bytes_of(const Message& message);
 
 }  // namespace dripgate::broker

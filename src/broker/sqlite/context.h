@@ -6,7 +6,7 @@
 #include "broker/sqlite/scopes.h"
 #include "broker/sqlite/turn_budget.h"
 #include "broker/sqlite/unwritten.h"
-#include "broker/sqlite/wakeups.h"
+#include "broker/wakeups.h"
 #include "sqlite/database.h"
 
 namespace dripgate::broker::sqlite {

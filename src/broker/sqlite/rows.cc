@@ -19,10 +19,4 @@ Message read_message(const dripgate::sqlite::Statement& row, int first_column) {
   return message;
 }
 
-std::size_t bytes_of(const Message& message) {
-  std::size_t bytes = message.id.size() + message.body.size();
-  for (const auto& [name, value] : message.attributes) bytes += name.size() + value.size();
-  return bytes;
-}
-
 }  // namespace dripgate::broker::sqlite

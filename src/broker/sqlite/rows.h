@@ -8,7 +8,5 @@
 namespace dripgate::broker::sqlite {
 
 [[nodiscard]] Message read_message(const dripgate::sqlite::Statement& row, int first_column);
-/// What a message counts as in flow control.
-[[nodiscard]] std::size_t bytes_of(const Message& message);
 
 }  // namespace dripgate::broker::sqlite

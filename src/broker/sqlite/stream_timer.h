@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/guard.h"
+#include "broker/leases.h"
 #include "broker/sqlite/context.h"
-#include "broker/sqlite/leases.h"
 #include "broker/timer.h"
 
 namespace dripgate::broker::sqlite {

@@ -10,8 +10,8 @@
 
 #include "base/guard.h"
 #include "broker/event_source.h"
+#include "broker/leases.h"
 #include "broker/sqlite/context.h"
-#include "broker/sqlite/leases.h"
 
 namespace dripgate::broker::sqlite {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "broker/attributes_codec.h"
-#include "broker/sqlite/leases.h"
+#include "broker/leases.h"
 
 namespace dripgate::broker {
 namespace {
@@ -41,7 +41,7 @@ TEST(AttributesCodec, RefusesWhatItDidNotWrite) {
 }
 
 TEST(Leases, CountWhatIsOut) {
-  sqlite::Leases leases;
+  Leases leases;
   leases.claim(1, 10);
   leases.claim(2, 5);
   leases.claim(2, 5);
@@ -55,14 +55,14 @@ TEST(Leases, CountWhatIsOut) {
 }
 
 TEST(Leases, DelayEachConsecutiveLapseLongerUpToABound) {
-  sqlite::Leases leases;
+  Leases leases;
   Duration delay{0};
   for (int i = 0; i < 100; ++i) {
     leases.claim(1, 10);
     EXPECT_EQ(leases.lapses(1), i);
     const auto next = leases.lapse(1);
     ASSERT_TRUE(next);
-    EXPECT_EQ(*next, i == 0 ? sqlite::kRedeliveryDelayMin : std::min(2 * delay, sqlite::kRedeliveryDelayMax));
+    EXPECT_EQ(*next, i == 0 ? kRedeliveryDelayMin : std::min(2 * delay, kRedeliveryDelayMax));
     delay = *next;
     EXPECT_TRUE(leases.contains(1));
     EXPECT_EQ(leases.claimed_bytes(), 0u);
@@ -75,7 +75,7 @@ TEST(Leases, DelayEachConsecutiveLapseLongerUpToABound) {
 }
 
 TEST(Leases, ForgetALapseOnceSettled) {
-  sqlite::Leases leases;
+  Leases leases;
   leases.claim(1, 10);
   (void)leases.lapse(1);
   leases.ready(1);

@@ -1,9 +1,9 @@
 // Leases.
-#include "broker/sqlite/leases.h"
+#include "broker/leases.h"
 
 #include <algorithm>
 
-namespace dripgate::broker::sqlite {
+namespace dripgate::broker {
 
 void Leases::claim(std::int64_t row, std::size_t bytes) {
   if (const auto lapsed = lapsed_.find(row); lapsed != lapsed_.end()) {
@@ -51,4 +51,4 @@ int Leases::lapses(std::int64_t row) const {
   return found == again_.end() ? 0 : found->second;
 }
 
-}  // namespace dripgate::broker::sqlite
+}  // namespace dripgate::broker

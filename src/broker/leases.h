@@ -1,6 +1,6 @@
 // Leases: which rows are out (claimed) and which were given back and wait to be handed out again (lapsed). In
 // memory only: after a restart everything unsettled comes again. Bounds: the owner's flow control and
-// kLapsedMax. Used by the source and the timer; no clock, no executor.
+// kLapsedMax. Used by sources and timers of every adapter; no clock, no executor.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 #include "base/limits.h"
 
-namespace dripgate::broker::sqlite {
+namespace dripgate::broker {
 
 /// A lapsed row comes again after this, doubled for each consecutive lapse ...
 inline constexpr Duration kRedeliveryDelayMin = 1s;
@@ -50,4 +50,4 @@ class Leases {
   std::size_t claimed_bytes_ = 0;
 };
 
-}  // namespace dripgate::broker::sqlite
+}  // namespace dripgate::broker

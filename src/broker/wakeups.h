@@ -1,5 +1,5 @@
-// Wakeups: who waits for messages of a topic. A publisher wakes them; each posts its own look at the file, so
-// that nobody is called inside a publish. On the database's executor.
+// Wakeups: who waits for messages of a topic. A publisher wakes them; each posts its own look, so that
+// nobody is called inside a publish. Shared by the topics of one process; on their executor.
 #pragma once
 
 #include <map>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace dripgate::broker::sqlite {
+namespace dripgate::broker {
 
 class Listener {
  public:
@@ -31,4 +31,4 @@ class Wakeups {
   std::map<std::string, std::shared_ptr<Listeners>> topics_;
 };
 
-}  // namespace dripgate::broker::sqlite
+}  // namespace dripgate::broker
