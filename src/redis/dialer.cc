@@ -22,12 +22,13 @@ std::unexpected<Error> unreachable(const std::string& node, const std::string& w
 
 }  // namespace
 
-Dialer::Dialer(asio::io_context& context, Identity identity, net::TlsContext tls)
+Dialer::Dialer(asio::io_context& context, Identity identity, net::TlsContext tls, Duration timeout)
     : context_(context),
       identity_(std::move(identity)),
       tls_(std::move(tls)),
       resolver_(context),
-      deadline_(context) {}
+      deadline_(context),
+      timeout_(timeout) {}
 
 void Dialer::cancel() {
   resolver_.cancel();
@@ -36,7 +37,7 @@ void Dialer::cancel() {
 
 void Dialer::start_deadline() {
   late_ = false;
-  deadline_.expires_after(kConnectTimeout);
+  deadline_.expires_after(timeout_);
   deadline_.async_wait([weak = weak_from_this(), dial = ++dials_](const error_code& ec) {
     const auto self = weak.lock();
     if (ec || !self || self->dials_ != dial) return;
@@ -45,19 +46,60 @@ void Dialer::start_deadline() {
   });
 }
 
-Awaitable<Result<StreamPtr>> Dialer::dial(Endpoint endpoint) {
-  const std::string node = endpoint.text();
-  stream_ = make_stream(context_, tls_, endpoint.host);
-  start_deadline();
-  Result<void> done = co_await reach(endpoint);
-  if (done) done = co_await greet(node);
+std::optional<std::unexpected<Error>> Dialer::end_deadline(const std::string& node) {
   ++dials_;
   deadline_.cancel();
+  if (!late_) return std::nullopt;
+  return fail(ErrorCode::unavailable, at_node(node, "no connection in time"), true);
+}
+
+Awaitable<Result<StreamPtr>> Dialer::dial(Endpoint endpoint) {
+  start_deadline();
+  Result<void> done = co_await open(endpoint);
   StreamPtr stream = std::exchange(stream_, nullptr);
-  if (done && !late_) co_return stream;
+  if (auto late = end_deadline(endpoint.text())) co_return std::move(*late);
+  if (done) co_return stream;
   stream->close();
-  if (late_) co_return fail(ErrorCode::unavailable, at_node(node, "no connection in time"), true);
-  co_return std::unexpected(done.error());
+  co_return std::unexpected(std::move(done.error()));
+}
+
+Awaitable<Result<Reply>> Dialer::ask(Endpoint endpoint, std::string wire) {
+  start_deadline();
+  Result<Reply> reply;
+  if (Result<void> done = co_await open(endpoint); done) {
+    reply = co_await exchange(endpoint.text(), std::move(wire));
+  } else {
+    reply = std::unexpected(std::move(done.error()));
+  }
+  stream_->close();
+  stream_.reset();
+  if (auto late = end_deadline(endpoint.text())) co_return std::move(*late);
+  co_return reply;
+}
+
+Awaitable<Result<void>> Dialer::open(Endpoint endpoint) {
+  stream_ = make_stream(context_, tls_, endpoint.host);
+  Result<void> done = co_await reach(endpoint);
+  if (done) done = co_await greet(endpoint.text());
+  co_return done;
+}
+
+Awaitable<Result<Reply>> Dialer::exchange(std::string node, std::string wire) {
+  stream_->outgoing = std::move(wire);
+  stream_->write([](const error_code&) {});  // a failure shows in the read
+  ReplyReader reader;
+  Parsed reply;
+  std::array<char, kGreetingReadBytes> bytes;
+  for (;;) {
+    const ReadOutcome read = co_await stream_->read_some(asio::buffer(bytes));
+    if (read.error) co_return unreachable(node, "the connection broke", read.error);
+    reader.feed({bytes.data(), read.bytes});
+    const Result<bool> whole = reader.next(reply);
+    if (!whole) co_return std::unexpected(whole.error());
+    if (!*whole) continue;
+    if (!reply) co_return std::unexpected(classify(reply.error(), node).error);
+    co_return std::move(*reply);
+  }
 }
 
 Awaitable<Result<void>> Dialer::reach(const Endpoint& endpoint) {

@@ -1,65 +1,53 @@
 #include "redis/make_client.h"
 
-#include <random>
-
-#include "net/tls.h"
 #include "redis/cluster_client.h"
+#include "redis/deployment.h"
 #include "redis/single_client.h"
 
 namespace dripgate::redis {
 namespace {
 
-std::uint64_t fresh_seed() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
+std::unique_ptr<Client> of_one(net::IoLoop& loop, const Options& options, ConnectionSetup setup) {
+  const Endpoint& node = options.nodes.front();
+  auto connection = std::make_shared<Connection>(loop, node.text(), always_at(node), std::move(setup));
+  connection->start();
+  return std::make_unique<SingleClient>(loop, std::move(connection), options.timeout);
 }
 
-std::optional<std::unexpected<Error>> refuse(const Options& options) {
-  if (options.nodes.empty()) {
-    return fail(ErrorCode::invalid_argument, "no Redis node is given; accepted: at least one host and port");
-  }
-  if (options.timeout <= Duration{0}) {
-    return fail(ErrorCode::invalid_argument, "the Redis timeout is not positive; accepted: above 0");
-  }
-  if (options.layout == Options::Layout::cluster && options.database != 0) {
-    return fail(ErrorCode::invalid_argument,
-                "a Redis Cluster has no database " + std::to_string(options.database) + "; accepted: 0");
-  }
-  return std::nullopt;
+std::unique_ptr<Client> of_sentinels(net::IoLoop& loop, const Options& options, ConnectionSetup setup) {
+  auto sentinels = sentinels_of(loop, options, setup);
+  Locate locate = [sentinels] { return sentinels->locate(); };
+  auto connection =
+      std::make_shared<Connection>(loop, options.sentinel_master, std::move(locate), std::move(setup));
+  // Every Sentinel announces the same switch: the later ones find us there already.
+  sentinels->watch([weak = std::weak_ptr(connection)](const Endpoint& primary) {
+    const ConnectionPtr held = weak.lock();
+    if (held && held->node() != primary.text()) held->reconnect("the Sentinels switched the primary");
+  });
+  connection->start();
+  return std::make_unique<SingleClient>(loop, std::move(connection), options.timeout,
+                                        [sentinels] { sentinels->close(); });
 }
 
-Result<ConnectionSetup> setup_of(const Options& options) {
-  ConnectionSetup setup{
-      .identity = {.user = options.user,
-                   .password = options.password,
-                   .name = options.name,
-                   .database = options.database},
-      .timeout = options.timeout,
-      .bounds = {.in_flight_max = options.in_flight_max, .queued_bytes_max = options.queued_bytes_max},
-      .seed = fresh_seed()};
-  if (options.tls) {
-    auto tls = net::client_tls(*options.tls);
-    if (!tls) return std::unexpected(std::move(tls.error()));
-    setup.tls = std::move(*tls);
-  }
-  return setup;
+std::unique_ptr<Client> of_cluster(net::IoLoop& loop, Options options, ConnectionSetup setup) {
+  auto topology = std::make_shared<Topology>(loop, std::move(options.nodes), std::move(setup));
+  topology->start();
+  return std::make_unique<ClusterClient>(loop, std::move(topology), options.timeout);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Client>> make_client(net::IoLoop& loop, Options options) {
-  if (auto refused = refuse(options)) return std::move(*refused);
   auto setup = setup_of(options);
   if (!setup) return std::unexpected(std::move(setup.error()));
-  if (options.layout == Options::Layout::cluster) {
-    auto topology = std::make_shared<Topology>(loop, std::move(options.nodes), std::move(*setup));
-    topology->start();
-    return std::make_unique<ClusterClient>(loop, std::move(topology), options.timeout);
+  switch (options.layout) {
+    case Options::Layout::sentinel:
+      return of_sentinels(loop, options, std::move(*setup));
+    case Options::Layout::cluster:
+      return of_cluster(loop, std::move(options), std::move(*setup));
+    default:
+      return of_one(loop, options, std::move(*setup));
   }
-  const Endpoint& node = options.nodes.front();
-  auto connection = std::make_shared<Connection>(loop, node.text(), always_at(node), std::move(*setup));
-  connection->start();
-  return std::make_unique<SingleClient>(loop, std::move(connection), options.timeout);
 }
 
 }  // namespace dripgate::redis

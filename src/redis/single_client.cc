@@ -37,11 +37,15 @@ void refuse_keyless(net::IoLoop& loop, Done<Reply> done) {
 
 }  // namespace
 
-SingleClient::SingleClient(net::IoLoop& loop, ConnectionPtr connection, Duration timeout)
-    : loop_(loop), connection_(std::move(connection)), timeout_(timeout) {}
+SingleClient::SingleClient(net::IoLoop& loop, ConnectionPtr connection, Duration timeout, Task on_close)
+    : loop_(loop), connection_(std::move(connection)), timeout_(timeout), on_close_(std::move(on_close)) {}
 
 SingleClient::~SingleClient() {  // NOLINT(bugprone-exception-escape): out of memory ends the process
-  boost::asio::post(loop_.impl()->context, [connection = connection_] { connection->close(); });
+  boost::asio::post(loop_.impl()->context,
+                    [connection = connection_, on_close = std::move(on_close_)]() mutable {
+                      connection->close();
+                      if (on_close) on_close();
+                    });
 }
 
 MonoTime SingleClient::deadline(Duration timeout) const {

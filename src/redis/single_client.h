@@ -11,8 +11,8 @@ namespace dripgate::redis {
 
 class SingleClient final : public Client {
  public:
-  /// The connection has been started.
-  SingleClient(net::IoLoop& loop, ConnectionPtr connection, Duration timeout);
+  /// The connection has been started. `on_close`: what ends with it.
+  SingleClient(net::IoLoop& loop, ConnectionPtr connection, Duration timeout, Task on_close = {});
   ~SingleClient() override;
   SingleClient(const SingleClient&) = delete;
   SingleClient& operator=(const SingleClient&) = delete;
@@ -32,6 +32,7 @@ class SingleClient final : public Client {
   net::IoLoop& loop_;
   ConnectionPtr connection_;
   Duration timeout_;
+  Task on_close_;
 };
 
 }  // namespace dripgate::redis

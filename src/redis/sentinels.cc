@@ -1,0 +1,90 @@
+#include "redis/sentinels.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <sstream>
+
+#include "net/io_loop_impl.h"
+#include "redis/encode.h"
+
+namespace dripgate::redis {
+namespace {
+
+// Of one Sentinel; then the next is asked.
+constexpr Duration kSentinelTimeout = 300ms;
+
+constexpr std::string_view kSwitchMaster = "+switch-master";
+
+std::optional<Endpoint> endpoint_of(const std::string& host, const std::string& port) {
+  return parse_endpoint(host + ":" + port);
+}
+
+}  // namespace
+
+Sentinels::Sentinels(net::IoLoop& loop, std::vector<Endpoint> nodes, std::string master,
+                     ConnectionSetup setup)
+    : loop_(loop),
+      nodes_(std::move(nodes)),
+      master_(std::move(master)),
+      setup_(std::move(setup)),
+      dialer_(std::make_shared<Dialer>(loop.impl()->context, setup_.identity, setup_.tls, kSentinelTimeout)) {
+}
+
+Awaitable<Result<Endpoint>> Sentinels::locate() {
+  Error last;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Result<Endpoint> primary = co_await ask(nodes_[i]);
+    if (primary) {
+      std::rotate(nodes_.begin(), nodes_.begin() + static_cast<std::ptrdiff_t>(i),
+                  nodes_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      co_return primary;
+    }
+    last = std::move(primary.error());
+  }
+  co_return fail(ErrorCode::unavailable, "no Sentinel names the primary '" + master_ + "': " + last.detail,
+                 true);
+}
+
+Awaitable<Result<Endpoint>> Sentinels::ask(Endpoint sentinel) {
+  const std::string question =
+      encode(std::array<std::string_view, 3>{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_});
+  const Result<Reply> reply = co_await dialer_->ask(sentinel, question);
+  if (!reply) co_return std::unexpected(reply.error());
+  const auto* items = reply->items();
+  const std::string* host = items != nullptr && items->size() == 2 ? (*items)[0].text() : nullptr;
+  const std::string* port = host != nullptr ? (*items)[1].text() : nullptr;
+  const auto primary = port != nullptr ? endpoint_of(*host, *port) : std::nullopt;
+  if (primary) co_return *primary;
+  co_return fail(ErrorCode::unavailable, at_node(sentinel.text(), "knows no master of that name"), true);
+}
+
+void Sentinels::watch(std::function<void(const Endpoint&)> switched) {
+  const std::string wire = encode(std::array<std::string_view, 2>{"SUBSCRIBE", kSwitchMaster});
+  for (const Endpoint& node : nodes_) {
+    SubscriberHandlers handlers;
+    handlers.on_message = [weak = weak_from_this(), switched](std::string_view, std::string_view message) {
+      if (const auto self = weak.lock()) self->announced(message, switched);
+    };
+    ++setup_.seed;
+    subscriptions_.push_back(
+        std::make_shared<Subscription>(loop_, always_at(node), setup_, wire, std::move(handlers)));
+    subscriptions_.back()->start();
+  }
+}
+
+// "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT"
+void Sentinels::announced(std::string_view message,
+                          const std::function<void(const Endpoint&)>& switched) const {
+  std::istringstream words{std::string(message)};
+  std::string name, old_host, old_port, host, port;
+  if (!(words >> name >> old_host >> old_port >> host >> port) || name != master_) return;
+  if (const auto primary = endpoint_of(host, port)) switched(*primary);
+}
+
+void Sentinels::close() {
+  dialer_->cancel();
+  for (const auto& subscription : subscriptions_) subscription->close();
+}
+
+}  // namespace dripgate::redis
