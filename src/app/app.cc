@@ -29,20 +29,21 @@ App::App(AppOptions options)
       io_(kIoLoops),
       watch_(metrics_, log_,
              [this](const std::string& stream, const drip::EventVerdict& verdict) {
-               board_.verdict(stream, verdict, engine_.database());
+               board_.verdict(stream, verdict, *engine_);
              }),
-      engine_({.loop = loop_,
-               .clock = *clock_,
-               .snapshot = snapshot_,
-               .observer = watch_,
-               .health = health_,
-               .log = log_,
-               .http_sink = [this](const std::string& stream) -> broker::Sink* {
-                 const auto sink = sinks_.find(stream);
-                 return sink == sinks_.end() ? nullptr : sink->second.get();
-               }}),
-      ingest_(loop_, *clock_, engine_, board_),
-      service_(loop_, *clock_, engine_, ingest_, health_, stream_ids(*options_.config)) {}
+      engine_(make_engine({.loop = loop_,
+                           .clock = *clock_,
+                           .snapshot = snapshot_,
+                           .observer = watch_,
+                           .health = health_,
+                           .log = log_,
+                           .http_sink = [this](const std::string& stream) -> broker::Sink* {
+                             const auto sink = sinks_.find(stream);
+                             return sink == sinks_.end() ? nullptr : sink->second.get();
+                           },
+                           .roles = options_.roles})),
+      ingest_(loop_, *clock_, *engine_, board_),
+      service_(loop_, *clock_, *engine_, ingest_, health_, stream_ids(*options_.config)) {}
 
 App::~App() {
   stop();
@@ -57,13 +58,13 @@ std::vector<std::string> App::stream_ids(const config::Config& config) {
 Result<std::unique_ptr<App>> App::start(AppOptions options) {
   std::unique_ptr<App> app(new App(std::move(options)));
   app->allow_connections();
-  if (auto opened = app->engine_.open(); !opened) return std::unexpected(opened.error());
+  if (auto opened = app->engine_->open(); !opened) return std::unexpected(opened.error());
   if (auto made = app->make_sinks(); !made) return std::unexpected(made.error());
   if (auto bound = app->listen(); !bound) return std::unexpected(bound.error());
   app->metrics_.config_loaded(app->options_.config->version, app->clock_->now());
-  app->loop_.start([engine = &app->engine_] { engine->end_turn(); });
+  app->loop_.start([engine = app->engine_.get()] { engine->end_turn(); });
   app->loop_.run([app = app.get()] {
-    app->engine_.start();
+    app->engine_->start();
     app->look_after_health();
     app->purge_old_letters();
   });
@@ -131,13 +132,13 @@ void App::reload() {
 
 void App::look_after_health() {
   for (const std::string& stream : service_.streams()) look_after_line(stream);
-  engine_.has_room() ? health_.clear("disk") : health_.raise("disk", kDiskFull);
+  engine_->has_room() ? health_.clear("disk") : health_.raise("disk", kDiskFull);
   metrics_.set_ready(health_.reasons().empty());
   loop_.post_after_real(kHealthEvery, [this] { look_after_health(); });
 }
 
 void App::look_after_line(const std::string& stream) {
-  StreamLine* line = engine_.find(stream);
+  StreamLine* line = engine_->find(stream);
   if (line == nullptr) return;
   line->pipeline().status([this, cause = "stream " + stream](Result<drip::PipelineStatus> status) {
     const Error* error = !status ? &status.error() : status->last_error ? &*status->last_error : nullptr;
@@ -147,7 +148,7 @@ void App::look_after_line(const std::string& stream) {
 
 void App::purge_old_letters() {
   for (const std::string& stream : service_.streams()) {
-    StreamLine* line = engine_.find(stream);
+    StreamLine* line = engine_->find(stream);
     if (line == nullptr) continue;
     const WallTime before = clock_->now() - line->stream()->dead_letter_retention;
     service_.purge(stream, std::nullopt, before, [this, stream](Result<std::uint64_t> gone) {
@@ -181,7 +182,7 @@ void App::stop() {
   wait_for(
       [this](Task done) {
         loop_.post([this, done = std::move(done)]() mutable {
-          engine_.shutdown(kShutdownWait * options_.clock_scale, std::move(done));
+          engine_->shutdown(kShutdownWait * options_.clock_scale, std::move(done));
         });
       },
       kShutdownWait + kServerStopGrace);

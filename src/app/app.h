@@ -37,6 +37,7 @@ struct AppOptions {
   std::optional<std::uint16_t> port;    // instead of the config's; 0: any free one
   config::Environment environment;      // for {env: NAME} when the file is read again
   obs::LogOptions log;
+  drip::Roles roles{};  // of this process, on a store that several can share
 };
 
 class App {
@@ -77,7 +78,7 @@ class App {
   IoThreads io_;
   DripWatch watch_;
   std::map<std::string, std::unique_ptr<http::HttpSink>> sinks_;
-  Engine engine_;
+  std::unique_ptr<Engine> engine_;
   Ingest ingest_;
   Service service_;
   std::unique_ptr<http::Server> server_;

@@ -66,6 +66,7 @@ void Ingest::append(StreamLine& line, std::vector<server::IngestEvent> events,
                     Done<std::vector<server::IngestAnswer>> done) {
   const core::StreamPtr stream = line.stream();
   if (!engine_.has_room()) return done(fail(ErrorCode::full, kDiskFull, true));
+  if (events.empty()) return done(std::vector<server::IngestAnswer>{});
 
   auto call = std::make_shared<IngestCall>();
   call->stream = stream->id;
@@ -73,13 +74,22 @@ void Ingest::append(StreamLine& line, std::vector<server::IngestEvent> events,
   call->waiting = !engine_.paused(stream->id);
   call->answers.resize(events.size());
   call->message_ids.resize(events.size());
-  for (std::size_t i = 0; i < events.size(); ++i) append_one(line, *stream, std::move(events[i]), call, i);
-  board_.enter(call, engine_.database());
+  std::vector<broker::Message> messages;
+  messages.reserve(events.size());
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    messages.push_back(message_of(*stream, std::move(events[i]), *call, i));
+  }
+  board_.enter(call);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    line.ingest().publish(std::move(messages[i]), [this, call, i](Result<void> published) {
+      board_.published(call, i, std::move(published), engine_);
+    });
+  }
   loop_.post_after_real(kIngestVerdictWait, [this, call] { board_.expire(call); });
 }
 
-void Ingest::append_one(StreamLine& line, const core::Stream& stream, server::IngestEvent event,
-                        const IngestCallPtr& call, std::size_t index) {
+broker::Message Ingest::message_of(const core::Stream& stream, server::IngestEvent event, IngestCall& call,
+                                   std::size_t index) {
   broker::Message message{.id = {},
                           .body = std::move(event.body),
                           .attributes = std::move(event.attributes),
@@ -87,17 +97,11 @@ void Ingest::append_one(StreamLine& line, const core::Stream& stream, server::In
   Identity identity = identify(stream, event, message);
   if (!event.id.empty()) broker::set(message.attributes, broker::kGivenIdAttribute, event.id);
   message.id = identity.message_id;
-  server::IngestAnswer& answer = call->answers[index];
+  server::IngestAnswer& answer = call.answers[index];
   answer.id = std::move(identity.event_id);
   answer.accepted_only = true;
-  call->message_ids[index] = std::move(identity.message_id);
-  // Answers inside this task: the embedded topic writes in the turn.
-  line.ingest().publish(std::move(message), [call, index](Result<void> published) {
-    if (published) return;
-    call->answers[index].accepted_only = false;
-    call->answers[index].error = published.error();
-    call->message_ids[index].clear();
-  });
+  call.message_ids[index] = std::move(identity.message_id);
+  return message;
 }
 
 }  // namespace dripgate::app

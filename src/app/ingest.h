@@ -43,8 +43,9 @@ class Ingest {
   [[nodiscard]] Identity identify(const core::Stream& stream, server::IngestEvent& event,
                                   const broker::Message& message);
   [[nodiscard]] std::string made_id();
-  void append_one(StreamLine& line, const core::Stream& stream, server::IngestEvent event,
-                  const IngestCallPtr& call, std::size_t index);
+  /// Also fills in the answer and the message id of event `index`.
+  [[nodiscard]] broker::Message message_of(const core::Stream& stream, server::IngestEvent event,
+                                           IngestCall& call, std::size_t index);
 
   Loop& loop_;
   Clock& clock_;

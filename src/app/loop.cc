@@ -19,7 +19,7 @@ constexpr auto kLater = [](const auto& a, const auto& b) {
 
 void Loop::start(Task end_turn) {
   end_turn_ = std::move(end_turn);
-  thread_ = std::thread([this] { run_turns(); });
+  thread_ = std::thread([this] { io_.run(); });
 }
 
 void Loop::stop() {
@@ -27,7 +27,7 @@ void Loop::stop() {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
   }
-  wake_.notify_all();
+  io_.stop();
   if (thread_.joinable()) thread_.join();
   // Destroyed outside the lock: what a task holds may post while it ends.
   std::deque<Task> ready;
@@ -40,12 +40,10 @@ void Loop::stop() {
 }
 
 void Loop::post(Task task) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (stopping_) return;
-    ready_.push_back(std::move(task));
-  }
-  wake_.notify_one();
+  const std::scoped_lock lock(mutex_);
+  if (stopping_) return;
+  ready_.push_back(std::move(task));
+  wake();
 }
 
 void Loop::post_after(Duration delay, Task task) {
@@ -56,13 +54,11 @@ void Loop::post_after(Duration delay, Task task) {
 void Loop::post_after_real(Duration delay, Task task) {
   if (delay <= Duration{0}) return post(std::move(task));
   const MonoTime due = mono_now() + std::min(delay, Duration{kHorizonMax});
-  {
-    const std::scoped_lock lock(mutex_);
-    if (stopping_) return;
-    timers_.push_back(Timer{due, sequence_++, std::move(task)});
-    std::ranges::push_heap(timers_, kLater);
-  }
-  wake_.notify_one();
+  const std::scoped_lock lock(mutex_);
+  if (stopping_) return;
+  timers_.push_back(Timer{due, sequence_++, std::move(task)});
+  std::ranges::push_heap(timers_, kLater);
+  arm();
 }
 
 bool Loop::run(Task task) {
@@ -80,20 +76,24 @@ bool Loop::run(Task task) {
   return true;
 }
 
-bool Loop::wait_for_work() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    move_due(mono_now());
-    if (!ready_.empty()) return true;
-    if (timers_.empty()) {
-      wake_.wait(lock);
-    } else {
-      // A copy: wait_until looks at its argument again, and a post may move the timers meanwhile.
-      const MonoTime due = timers_.front().due;
-      wake_.wait_until(lock, due);
-    }
-  }
-  return false;
+void Loop::wake() {
+  if (std::exchange(turn_posted_, true)) return;
+  io_.post([this] { run_turn(); });
+}
+
+void Loop::arm() {
+  if (timers_.empty() || (armed_ && *armed_ <= timers_.front().due)) return;
+  armed_ = timers_.front().due;
+  io_.post_after(std::max(*armed_ - mono_now(), Duration{0}), [this] { tick(); });
+}
+
+void Loop::tick() {
+  const std::scoped_lock lock(mutex_);
+  const MonoTime now = mono_now();
+  if (armed_ && *armed_ <= now) armed_.reset();
+  move_due(now);
+  if (!ready_.empty() && !stopping_) wake();
+  arm();
 }
 
 void Loop::move_due(MonoTime now) {
@@ -115,20 +115,20 @@ std::size_t Loop::take(std::vector<Task>& turn, std::size_t room) {
   return count;
 }
 
-void Loop::run_turns() {
+void Loop::run_turn() {
   std::vector<Task> turn;
-  turn.reserve(kTurnTasksMax);
-  while (wait_for_work()) {
-    std::size_t ran = 0;
-    while (ran < kTurnTasksMax) {
-      const std::size_t count = take(turn, kTurnTasksMax - ran);
-      if (count == 0) break;
-      for (Task& task : turn) task();
-      turn.clear();
-      ran += count;
-    }
-    end_turn_();
+  std::size_t ran = 0;
+  while (ran < kTurnTasksMax) {
+    const std::size_t count = take(turn, kTurnTasksMax - ran);
+    if (count == 0) break;
+    for (Task& task : turn) task();
+    turn.clear();
+    ran += count;
   }
+  end_turn_();
+  const std::scoped_lock lock(mutex_);
+  turn_posted_ = false;
+  if (!ready_.empty() && !stopping_) wake();
 }
 
 }  // namespace dripgate::app

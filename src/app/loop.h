@@ -1,17 +1,18 @@
 // Loop: the drip loop, one thread that runs posted tasks in turns. A turn is up to kTurnTasksMax tasks; after
 // it `end_turn` runs once, which commits what they wrote (group commit: whatever is posted during the commit
-// shares the next one). Everything on the embedded store lives on this thread. `post` and `post_after` may be
-// called from any thread; the rest from the owner's.
+// shares the next one). Between turns it serves the sockets placed on io(): Redis clients live there, on the
+// same thread. `post` and `post_after` may be called from any thread; the rest from the owner's.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/time.h"
+#include "net/io_loop.h"
 
 namespace dripgate::app {
 
@@ -37,6 +38,9 @@ class Loop final : public Executor {
   /// the loop has stopped and the task did not run.
   bool run(Task task);
 
+  /// For sockets of this thread; only until stop().
+  [[nodiscard]] net::IoLoop& io() { return io_; }
+
  private:
   struct Timer {
     MonoTime due;
@@ -44,17 +48,22 @@ class Loop final : public Executor {
     Task task;
   };
 
-  void run_turns();
-  bool wait_for_work();
+  void run_turn();
+  void tick();
   std::size_t take(std::vector<Task>& turn, std::size_t room);
+  // With the lock held.
   void move_due(MonoTime now);
+  void wake();
+  void arm();
 
   const std::int64_t scale_;
+  net::IoLoop io_;
   std::mutex mutex_;
-  std::condition_variable wake_;
   std::deque<Task> ready_;
   std::vector<Timer> timers_;  // heap, the earliest in front
   std::uint64_t sequence_ = 0;
+  bool turn_posted_ = false;       // run_turn is queued on io_, or runs
+  std::optional<MonoTime> armed_;  // a tick comes then
   bool stopping_ = false;
   Task end_turn_;
   std::thread thread_;

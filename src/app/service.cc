@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/durable.h"
+#include "app/turn.h"
 #include "core/stream.h"
 
 namespace dripgate::app {
@@ -64,21 +64,21 @@ void Service::freeze(std::string stream, std::string key, WallTime until, Done<v
   std::string full = core::booking_key(stream, key);
   with_line<void>(std::move(stream), std::move(done),
                   [this, full = std::move(full), until](StreamLine&, auto call) {
-                    engine_.bookings().freeze(full, until, durable(engine_.database(), std::move(call)));
+                    engine_.bookings().freeze(full, until, durable(engine_, std::move(call)));
                   });
 }
 
 void Service::thaw(std::string stream, std::string key, Done<void> done) {
   std::string full = core::booking_key(stream, key);
   with_line<void>(std::move(stream), std::move(done), [this, full = std::move(full)](StreamLine&, auto call) {
-    engine_.bookings().thaw(full, durable(engine_.database(), std::move(call)));
+    engine_.bookings().thaw(full, durable(engine_, std::move(call)));
   });
 }
 
 void Service::reset(std::string stream, std::string key, Done<void> done) {
   std::string full = core::booking_key(stream, key);
   with_line<void>(std::move(stream), std::move(done), [this, full = std::move(full)](StreamLine&, auto call) {
-    engine_.bookings().reset(full, durable(engine_.database(), std::move(call)));
+    engine_.bookings().reset(full, durable(engine_, std::move(call)));
   });
 }
 
@@ -115,7 +115,7 @@ void Service::dead_letter(std::string stream, std::uint64_t sequence,
 
 void Service::replay(std::string stream, drip::ReplayRequest request, Done<std::uint64_t> done) {
   with_line<std::uint64_t>(std::move(stream), std::move(done), [this, request](StreamLine& line, auto call) {
-    line.pipeline().replay(request, durable(engine_.database(), std::move(call)));
+    line.pipeline().replay(request, durable(engine_, std::move(call)));
   });
 }
 
@@ -124,11 +124,11 @@ void Service::purge(std::string stream, std::optional<std::uint64_t> sequence, W
   if (!sequence) return purge_batch(std::move(stream), before, 0, std::move(done));
   with_line<std::uint64_t>(
       std::move(stream), std::move(done), [this, sequence = *sequence](StreamLine& line, auto call) {
-        line.dead_letters().remove(
-            sequence, [call = durable(engine_.database(), std::move(call))](Result<bool> removed) mutable {
-              if (!removed) return call(std::unexpected(removed.error()));
-              call(std::uint64_t{*removed ? 1u : 0u});
-            });
+        line.dead_letters().remove(sequence,
+                                   [call = durable(engine_, std::move(call))](Result<bool> removed) mutable {
+                                     if (!removed) return call(std::unexpected(removed.error()));
+                                     call(std::uint64_t{*removed ? 1u : 0u});
+                                   });
       });
 }
 
@@ -143,8 +143,8 @@ void Service::purge_batch(std::string stream, WallTime before, std::uint64_t gon
                                // One batch per turn: dispatch goes on in between.
                                purge_batch(std::move(id), before, gone + *batch, std::move(call));
                              };
-                             line.dead_letters().purge(
-                                 before, durable<std::uint64_t>(engine_.database(), std::move(next)));
+                             line.dead_letters().purge(before,
+                                                       durable<std::uint64_t>(engine_, std::move(next)));
                            });
 }
 

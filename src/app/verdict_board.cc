@@ -4,30 +4,47 @@
 
 namespace dripgate::app {
 
-void VerdictBoard::enter(const IngestCallPtr& call, sqlite::Database& database) {
+void VerdictBoard::enter(const IngestCallPtr& call) {
+  call->publishing = call->message_ids.size();
   for (std::size_t i = 0; i < call->message_ids.size(); ++i) {
-    if (call->message_ids[i].empty()) continue;
     seats_.emplace(Name{call->stream, call->message_ids[i]}, Seat{call, i});
     ++call->open;
   }
-  database.after_commit([this, call](Result<void> committed) {
+}
+
+void VerdictBoard::published(const IngestCallPtr& call, std::size_t index, Result<void> answer, Turn& turn) {
+  if (!answer) refuse(call, index, answer.error());
+  if (--call->publishing > 0) return;
+  turn.when_durable([this, call](Result<void> lasts) {
     if (!call->done) return;
-    if (!committed) {
+    if (!lasts) {
       leave(call);
-      return std::exchange(call->done, nullptr)(std::unexpected(committed.error()));
+      return std::exchange(call->done, nullptr)(std::unexpected(lasts.error()));
     }
     call->durable = true;
     answer_if_complete(call);
   });
 }
 
-void VerdictBoard::verdict(const std::string& stream, const drip::EventVerdict& verdict,
-                           sqlite::Database& database) {
+void VerdictBoard::refuse(const IngestCallPtr& call, std::size_t index, const Error& error) {
+  const auto [first, last] = seats_.equal_range(Name{call->stream, call->message_ids[index]});
+  for (auto seat = first; seat != last; ++seat) {
+    if (seat->second.call != call || seat->second.index != index) continue;
+    seats_.erase(seat);
+    --call->open;
+    call->answers[index].accepted_only = false;
+    call->answers[index].error = error;
+    return;
+  }
+  // No seat: its verdict is in, so the topic has it although its answer was lost.
+}
+
+void VerdictBoard::verdict(const std::string& stream, const drip::EventVerdict& verdict, Turn& turn) {
   Name name{stream, verdict.message_id};
   if (!seats_.contains(name)) return;
-  // A verdict whose commit fails is void; the pipeline decides again once it is rebuilt.
-  database.after_commit([this, name = std::move(name), verdict](Result<void> committed) {
-    if (committed) settle(name, verdict);
+  // A verdict that does not last is void; the pipeline decides again once it is rebuilt.
+  turn.when_durable([this, name = std::move(name), verdict](Result<void> lasts) {
+    if (lasts) settle(name, verdict);
   });
 }
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "app/turn.h"
 #include "server/stream_service.h"
-#include "sqlite/database.h"
 
 namespace dripgate::app {
 
@@ -20,6 +20,7 @@ struct IngestCall {
   std::string stream;
   std::vector<server::IngestAnswer> answers;
   std::vector<std::string> message_ids;  // per answer; empty: nothing to wait for
+  std::size_t publishing = 0;            // messages that the topic has not answered for
   std::size_t open = 0;                  // answers without a verdict
   bool durable = false;
   bool waiting = true;                           // false: answer as soon as it is durable
@@ -29,10 +30,12 @@ using IngestCallPtr = std::shared_ptr<IngestCall>;
 
 class VerdictBoard {
  public:
-  /// The events of `call` were appended in this turn of `database`.
-  void enter(const IngestCallPtr& call, sqlite::Database& database);
-  /// The pipeline decided in this turn of `database`.
-  void verdict(const std::string& stream, const drip::EventVerdict& verdict, sqlite::Database& database);
+  /// The messages of `call` are about to be published: a verdict may come before the topic's own answer.
+  void enter(const IngestCallPtr& call);
+  /// The topic's answer for message `index`; with the last one the call becomes durable.
+  void published(const IngestCallPtr& call, std::size_t index, Result<void> answer, Turn& turn);
+  /// The pipeline decided, in this turn.
+  void verdict(const std::string& stream, const drip::EventVerdict& verdict, Turn& turn);
   /// The wait of `call` is over.
   void expire(const IngestCallPtr& call);
 
@@ -46,6 +49,7 @@ class VerdictBoard {
     std::size_t index = 0;
   };
 
+  void refuse(const IngestCallPtr& call, std::size_t index, const Error& error);
   void settle(const Name& name, const drip::EventVerdict& verdict);
   void answer_if_complete(const IngestCallPtr& call);
   void answer(const IngestCallPtr& call);

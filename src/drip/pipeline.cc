@@ -28,7 +28,7 @@ struct Pipeline::Impl {
     deliveries.set_reservations(reservations);
   }
 
-  void start();
+  void start(Roles roles);
   void status(Done<PipelineStatus> done);
   void add_letters(PipelineStatus status, Done<PipelineStatus> done);
   void shutdown(Duration wait, Done<void> done);
@@ -44,15 +44,21 @@ struct Pipeline::Impl {
   Guard guard;
 };
 
-void Pipeline::Impl::start() {
+void Pipeline::Impl::start(Roles roles) {
   Ports& ports = wiring.ports;
-  ports.source.start(
-      ports.flow, guard.wrap([this](broker::Delivery delivery) { source_lane.take(std::move(delivery)); }));
-  ports.overflow_source.start(ports.flow, guard.wrap([this](broker::Delivery delivery) {
-    overflow_consumer.take(std::move(delivery));
-  }));
-  ports.timer.start(guard.wrap([this](broker::FiredEntry fired) { dispatcher.fire(std::move(fired)); }));
-  wiring.pulling.started();
+  if (roles.intake) {
+    ports.source.start(
+        ports.flow, guard.wrap([this](broker::Delivery delivery) { source_lane.take(std::move(delivery)); }));
+  }
+  if (roles.consume) {
+    ports.overflow_source.start(ports.flow, guard.wrap([this](broker::Delivery delivery) {
+      overflow_consumer.take(std::move(delivery));
+    }));
+  }
+  if (roles.dispatch) {
+    ports.timer.start(guard.wrap([this](broker::FiredEntry fired) { dispatcher.fire(std::move(fired)); }));
+  }
+  wiring.pulling.started(roles);
 }
 
 void Pipeline::Impl::status(Done<PipelineStatus> done) {
@@ -98,8 +104,8 @@ Pipeline::Pipeline(std::function<core::StreamPtr()> current, Ports ports, Observ
     : impl_(std::make_unique<Impl>(std::move(current), ports, observer)) {}
 Pipeline::~Pipeline() = default;
 
-void Pipeline::start() {
-  impl_->start();
+void Pipeline::start(Roles roles) {
+  impl_->start(roles);
 }
 void Pipeline::pause() {
   impl_->wiring.pulling.pause(true);

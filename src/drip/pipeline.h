@@ -33,6 +33,13 @@ struct Ports {
   broker::FlowControl flow;
 };
 
+/// What of a stream one process does; several processes may each do a part, or the same one.
+struct Roles {
+  bool intake = true;    // source -> reserve -> sink, timer or dead letter
+  bool dispatch = true;  // timer -> gate -> overflow topic
+  bool consume = true;   // overflow topic -> sink
+};
+
 struct PipelineStatus {
   bool paused = false;
   std::uint64_t outstanding = 0;  // deliveries in our hands, unsettled
@@ -54,7 +61,7 @@ class Pipeline {
   Pipeline(std::function<core::StreamPtr()> current, Ports ports, Observer& observer);
   ~Pipeline();
 
-  void start();
+  void start(Roles roles = {});
   /// Stops pulling and firing; what is booked stays booked.
   void pause();
   void resume();

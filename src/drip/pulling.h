@@ -10,7 +10,11 @@ class Pulling {
  public:
   explicit Pulling(Ports& ports) : ports_(ports) {}
 
-  void started() { set(started_, true); }
+  /// Only what was started is ever told.
+  void started(Roles roles) {
+    roles_ = roles;
+    set(started_, true);
+  }
   void pause(bool on) { set(paused_, on); }
   void hold(bool on) { set(held_, on); }
   void stop() { set(stopping_, true); }
@@ -26,13 +30,13 @@ class Pulling {
     if (started_ && pull == pulling_) return;
     if (!started_) return;
     pulling_ = pull;
-    for (broker::EventSource* source : {&ports_.source, &ports_.overflow_source}) {
-      pull ? source->resume() : source->pause();
-    }
-    pull ? ports_.timer.resume() : ports_.timer.pause();
+    if (roles_.intake) pull ? ports_.source.resume() : ports_.source.pause();
+    if (roles_.consume) pull ? ports_.overflow_source.resume() : ports_.overflow_source.pause();
+    if (roles_.dispatch) pull ? ports_.timer.resume() : ports_.timer.pause();
   }
 
   Ports& ports_;
+  Roles roles_;
   bool started_ = false;
   bool paused_ = false;
   bool held_ = false;

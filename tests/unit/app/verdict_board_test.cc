@@ -4,13 +4,23 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include "app/durable.h"
 #include "broker/sqlite/after_commit_sink.h"
 
 namespace dripgate::app {
 namespace {
 
 using Kind = drip::EventVerdict::Kind;
+
+class FileTurn final : public Turn {
+ public:
+  explicit FileTurn(sqlite::Database& database) : database_(database) {}
+  void when_durable(std::move_only_function<void(Result<void>)> then) override {
+    database_.after_commit(std::move(then));
+  }
+
+ private:
+  sqlite::Database& database_;
+};
 
 class VerdictBoardTest : public ::testing::Test {
  protected:
@@ -28,7 +38,11 @@ class VerdictBoardTest : public ::testing::Test {
   void verdict(const std::string& id, Kind kind = Kind::now) {
     board.verdict("payouts",
                   {.kind = kind, .message_id = id, .event_id = id, .key = "k", .slot = {}, .reason = {}},
-                  *database);
+                  turn);
+  }
+  void enter(const IngestCallPtr& made) {
+    board.enter(made);
+    for (std::size_t i = 0; i < made->message_ids.size(); ++i) board.published(made, i, {}, turn);
   }
   Result<void> end_turn(bool commits = true) {
     // Something must be written for a commit to be there that can fail.
@@ -38,12 +52,13 @@ class VerdictBoardTest : public ::testing::Test {
   }
 
   std::unique_ptr<sqlite::Database> database = std::move(sqlite::Database::open(":memory:").value());
+  FileTurn turn{*database};
   VerdictBoard board;
   std::vector<Result<std::vector<server::IngestAnswer>>> answers;
 };
 
 TEST_F(VerdictBoardTest, AnswersOnceEveryVerdictIsDurable) {
-  board.enter(call({"a", "b"}), *database);
+  enter(call({"a", "b"}));
   ASSERT_TRUE(end_turn());
   verdict("a");
   ASSERT_TRUE(end_turn());
@@ -59,8 +74,8 @@ TEST_F(VerdictBoardTest, AnswersOnceEveryVerdictIsDurable) {
 }
 
 TEST_F(VerdictBoardTest, AnswersEveryCallThatWaitsForTheSameMessage) {
-  board.enter(call({"a"}), *database);
-  board.enter(call({"a", "a"}), *database);
+  enter(call({"a"}));
+  enter(call({"a", "a"}));
   verdict("a");
   ASSERT_TRUE(end_turn());
   EXPECT_EQ(answers.size(), 2u);
@@ -69,7 +84,7 @@ TEST_F(VerdictBoardTest, AnswersEveryCallThatWaitsForTheSameMessage) {
 
 TEST_F(VerdictBoardTest, SaysAcceptedForWhatHasNoVerdictWhenTheWaitIsOver) {
   const auto waiting = call({"a", "b"});
-  board.enter(waiting, *database);
+  enter(waiting);
   verdict("a");
   ASSERT_TRUE(end_turn());
   board.expire(waiting);
@@ -85,7 +100,7 @@ TEST_F(VerdictBoardTest, SaysAcceptedForWhatHasNoVerdictWhenTheWaitIsOver) {
 
 TEST_F(VerdictBoardTest, NeverAnswersBeforeTheEventsAreDurableEvenWhenTheWaitIsOver) {
   const auto waiting = call({"a"});
-  board.enter(waiting, *database);
+  enter(waiting);
   board.expire(waiting);
   EXPECT_TRUE(answers.empty());
   ASSERT_TRUE(end_turn());
@@ -94,7 +109,7 @@ TEST_F(VerdictBoardTest, NeverAnswersBeforeTheEventsAreDurableEvenWhenTheWaitIsO
 }
 
 TEST_F(VerdictBoardTest, AnswersTheErrorWhenTheEventsCouldNotBeWritten) {
-  board.enter(call({"a"}), *database);
+  enter(call({"a"}));
   verdict("a");
   EXPECT_FALSE(end_turn(false));
   ASSERT_EQ(answers.size(), 1u);
@@ -102,8 +117,24 @@ TEST_F(VerdictBoardTest, AnswersTheErrorWhenTheEventsCouldNotBeWritten) {
   EXPECT_EQ(board.waiting(), 0u);
 }
 
+TEST_F(VerdictBoardTest, AVerdictMayComeBeforeTheTopicAnswers) {
+  const auto waiting = call({"a", "b"});
+  board.enter(waiting);
+  verdict("a");
+  ASSERT_TRUE(end_turn());
+  board.published(waiting, 0, fail(ErrorCode::timed_out, "no answer in time", true), turn);
+  board.published(waiting, 1, fail(ErrorCode::unavailable, "not connected", true), turn);
+  ASSERT_TRUE(end_turn());
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_FALSE(answers[0].value()[0].error);
+  EXPECT_EQ(answers[0].value()[0].verdict.kind, Kind::now);
+  ASSERT_TRUE(answers[0].value()[1].error);
+  EXPECT_EQ(answers[0].value()[1].error->code, ErrorCode::unavailable);
+  EXPECT_EQ(board.waiting(), 0u);
+}
+
 TEST_F(VerdictBoardTest, WaitsForTheNextVerdictWhenOneCouldNotBeWritten) {
-  board.enter(call({"a"}), *database);
+  enter(call({"a"}));
   ASSERT_TRUE(end_turn());
   verdict("a", Kind::now);
   EXPECT_FALSE(end_turn(false));
@@ -117,15 +148,15 @@ TEST_F(VerdictBoardTest, WaitsForTheNextVerdictWhenOneCouldNotBeWritten) {
 TEST_F(VerdictBoardTest, DurableHoldsAnAnswerUntilItsTurnIsCommitted) {
   std::vector<Result<int>> given;
   const auto keep = [&](Result<int> result) { given.push_back(std::move(result)); };
-  durable<int>(*database, keep)(7);
+  durable<int>(turn, keep)(7);
   EXPECT_TRUE(given.empty());
   ASSERT_TRUE(end_turn());
   ASSERT_EQ(given.size(), 1u);
   EXPECT_EQ(given[0].value(), 7);
-  durable<int>(*database, keep)(8);
+  durable<int>(turn, keep)(8);
   EXPECT_FALSE(end_turn(false));
   EXPECT_FALSE(given.at(1));
-  durable<int>(*database, keep)(fail(ErrorCode::not_found, "no"));
+  durable<int>(turn, keep)(fail(ErrorCode::not_found, "no"));
   EXPECT_EQ(given.at(2).error().code, ErrorCode::not_found);
 }
 

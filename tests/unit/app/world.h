@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "app/drip_watch.h"
-#include "app/engine.h"
+#include "app/embedded_engine.h"
 #include "app/ingest.h"
 #include "app/real_clock.h"
 #include "app/service.h"
@@ -76,7 +76,7 @@ class World {
         log_({.json = false, .level = obs::Level::error, .write = [](std::string_view) {}}),
         watch_(metrics_, log_,
                [this](const std::string& stream, const drip::EventVerdict& verdict) {
-                 board.verdict(stream, verdict, engine.database());
+                 board.verdict(stream, verdict, engine);
                }),
         sink(loop),
         engine({.loop = loop,
@@ -146,7 +146,7 @@ class World {
   VerdictBoard board;
   Loop loop;
   RememberingSink sink;
-  Engine engine;
+  EmbeddedEngine engine;
 
  private:
   Ingest ingest_;

@@ -1,0 +1,114 @@
+#include "app/embedded_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/real_clock.h"
+#include "broker/sqlite/after_commit_sink.h"
+#include "broker/topic_sink.h"
+#include "store/memory/stores.h"
+#include "store/sqlite/stores.h"
+
+namespace dripgate::app {
+
+EmbeddedEngine::~EmbeddedEngine() {
+  lines_.end();
+}
+
+Result<void> EmbeddedEngine::open() {
+  const config::ConfigPtr config = context_.snapshot.get();
+  if (std::holds_alternative<config::RedisStore>(config->store)) {
+    return fail(ErrorCode::invalid_argument,
+                "streams on Redis do not run yet (docs/not-yet.md); accepted: store: { sqlite: PATH } or { "
+                "memory: {} }");
+  }
+  const auto* file = std::get_if<config::SqliteStore>(&config->store);
+  in_memory_ = file == nullptr;
+  path_ = in_memory_ ? ":memory:" : file->path;
+  return open_database();
+}
+
+Result<void> EmbeddedEngine::open_database() {
+  auto opened = sqlite::Database::open(path_, {.vfs = {}, .exclusive_owner = !in_memory_});
+  if (!opened) return std::unexpected(opened.error());
+  database_ = std::move(*opened);
+  broker_ = std::make_unique<broker::sqlite::Broker>(*database_, static_cast<Executor&>(context_.loop),
+                                                     context_.clock);
+  // In memory the bookings stay over a rebuild, as a store on another machine would.
+  if (!in_memory_) bookings_ = store::make_sqlite_booking_store(*database_, context_.clock);
+  if (bookings_ == nullptr) bookings_ = store::make_memory_booking_store(context_.clock);
+  return {};
+}
+
+void EmbeddedEngine::start() {
+  start_lines([this](const config::StreamSettings& settings) { return ports_of(settings); });
+}
+
+LinePorts EmbeddedEngine::ports_of(const config::StreamSettings& settings) {
+  const core::Stream& stream = *settings.stream;
+  LinePorts ports{.ingest = broker_->publisher(settings.source_topic),
+                  .source = broker_->source(settings.source_topic),
+                  .overflow = broker_->publisher(stream.overflow_topic),
+                  .overflow_source = broker_->source(stream.overflow_topic),
+                  .timer = broker_->timer(stream.id),
+                  .dead_letters = broker_->dead_letters(stream.dead_letter_topic),
+                  .sink = nullptr,
+                  .own_sink = {}};
+  if (const auto* topic = std::get_if<config::TopicDelivery>(&settings.deliver)) {
+    ports.own_sink =
+        std::make_unique<broker::TopicSink>(stream.id, context_.clock, broker_->publisher(topic->topic));
+  } else {
+    ports.own_sink =
+        std::make_unique<broker::sqlite::AfterCommitSink>(*database_, *context_.http_sink(stream.id));
+  }
+  ports.sink = ports.own_sink.get();
+  return ports;
+}
+
+void EmbeddedEngine::when_durable(std::move_only_function<void(Result<void>)> then) {
+  database_->after_commit(std::move(then));
+}
+
+void EmbeddedEngine::end_turn() {
+  if (database_ == nullptr) return;
+  if (const Result<void> committed = database_->end_turn(); !committed) fail_turn(committed.error());
+}
+
+void EmbeddedEngine::fail_turn(const Error& error) {
+  lines_.end();
+  if (std::exchange(rebuild_waits_, true)) return;
+  reopen_ = !in_memory_ && error.code != ErrorCode::full;
+  const auto doublings = std::min<std::uint64_t>(failures_++, 6);
+  const Duration wait = std::min(kRebuildWaitFirst * (1 << doublings), kRebuildWaitMax);
+  ++failure_;
+  context_.health.raise("store", error.detail);
+  context_.log.error("commit failed, streams start again from the file",
+                     {{"error", to_string(error.code)}, {"detail", error.detail}, {"wait_ms", wait / 1ms}});
+  context_.loop.post_after_real(wait, [this] { rebuild(); });
+}
+
+void EmbeddedEngine::rebuild() {
+  rebuild_waits_ = false;
+  if (reopen_) {
+    bookings_.reset();
+    broker_.reset();
+    database_.reset();
+    if (const Result<void> opened = open_database(); !opened) {
+      fail_turn(opened.error());
+      reopen_ = true;
+      return;
+    }
+    reopen_ = false;
+  }
+  start();
+  context_.loop.post_after_real(kRebuildWaitMax, [this, failure = failure_] { recovered(failure); });
+}
+
+void EmbeddedEngine::recovered(std::uint64_t failure) {
+  if (failure != failure_) return;
+  failures_ = 0;
+  context_.health.clear("store");
+  context_.log.info("store works again");
+}
+
+}  // namespace dripgate::app
