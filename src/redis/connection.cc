@@ -198,13 +198,12 @@ void Connection::on_deadline() {
   const auto next = calls_.expire(now);
   if (next) arm(std::max(*next, now + kDeadlineGrain));
   if (writing_ && now - write_started_ >= timeout_) run_tasks();
-  if (!next && calls_.in_flight() > 0) watch_silence(now);
+  watch_silence(now);
 }
 
-// All callers have been answered and the server still owes replies. Not while a call with a long timeout is
-// waited for: it may be the one that keeps the others.
+// Not while a call with a long timeout is the one whose reply comes next: it may keep the others.
 void Connection::watch_silence(MonoTime now) {
-  if (state_ != State::ready) return;
+  if (state_ != State::ready || !calls_.owes_late_reply()) return;
   if (now - silent_since_ >= kSilenceMax) return reconnect("no answer for too long");
   arm(silent_since_ + kSilenceMax);
 }

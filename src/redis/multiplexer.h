@@ -39,6 +39,8 @@ class Multiplexer {
 
   /// Sent and unanswered by Redis, late ones included.
   [[nodiscard]] std::size_t in_flight() const { return sent_; }
+  /// The reply that comes next is one that nobody waits for any more.
+  [[nodiscard]] bool owes_late_reply() const { return sent_ > 0 && !calls_.front().done; }
   [[nodiscard]] bool idle() const { return calls_.empty(); }
   void rename(std::string node) { node_ = std::move(node); }
 

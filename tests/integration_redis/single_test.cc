@@ -103,6 +103,18 @@ TEST(RedisSingle, APausedServerCostsTheTimeoutAndItsLateReplyGoesToNobody) {
   EXPECT_EQ(shown(asker.ask({"GET", "k"}, "k", kUnhurried)), "during");  // not "before", the late reply
 }
 
+TEST(RedisSingle, AConnectionThatNeverAnswersIsGivenUpThoughCallsKeepComing) {
+  RedisServer redis;
+  Asker asker(at(redis, 20ms));
+  ASSERT_TRUE(asker.works({"PING"}));
+  redis.pause();
+  EXPECT_EQ(asker.ask({"PING"}).error().code, ErrorCode::timed_out);
+  // Given up: what is asked now waits for a new connection and is not sent.
+  EXPECT_TRUE(asker.until([&] { return asker.ask({"PING"}).error().code == ErrorCode::unavailable; }));
+  redis.resume();
+  EXPECT_TRUE(asker.works({"PING"}));
+}
+
 TEST(RedisSingle, WithoutAServerCallsFailAtOnceAndWorkAgainWhenItIsBack) {
   RedisServer redis;
   Asker asker(at(redis));

@@ -79,6 +79,21 @@ TEST_F(MultiplexerTest, ALateReplyIsDiscardedAndNeverGivenToAnother) {
   EXPECT_TRUE(calls.idle());
 }
 
+TEST_F(MultiplexerTest, ALateReplyIsOwedOnceItsCallerHasBeenAnsweredAndItIsTheNext) {
+  ASSERT_FALSE(send("slow", kNow + 60s));
+  ASSERT_FALSE(send("fast"));
+  (void)calls.expire(kNow + kTimeout);
+  EXPECT_FALSE(calls.owes_late_reply()) << "nothing is sent";
+  ASSERT_FALSE(send("fast too"));
+  (void)output();
+  (void)calls.expire(kNow + kTimeout);
+  EXPECT_FALSE(calls.owes_late_reply()) << "the slow one may keep it";
+  ASSERT_TRUE(calls.received("+of slow\r\n"));
+  EXPECT_TRUE(calls.owes_late_reply());
+  ASSERT_TRUE(calls.received("+late\r\n"));
+  EXPECT_FALSE(calls.owes_late_reply());
+}
+
 TEST_F(MultiplexerTest, ACallWhoseDeadlinePassesUnsentIsNotSentAndDidNotHappen) {
   ASSERT_FALSE(send("sent"));
   (void)output();
