@@ -21,7 +21,8 @@ inline constexpr Duration kClockClampMax = 5s;
 // --- keys and policies
 inline constexpr std::size_t kLimitsPerPolicyMax = 8;     // limits of one policy or stream
 inline constexpr std::size_t kChargesPerRequestMax = 32;  // (policy, limit) pairs in one consume
-inline constexpr std::size_t kKeyValueBytesMax = 128;     // longer key values are hashed
+inline constexpr int kInstancesMax = 10'000;           // processes that share limits; more count as this many
+inline constexpr std::size_t kKeyValueBytesMax = 128;  // longer key values are hashed
 
 // --- booking
 /// Bookings whose timer never fired leave the pending count after one to two of these.

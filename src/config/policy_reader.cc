@@ -6,6 +6,7 @@
 #include <cctype>
 #include <string>
 
+#include "base/limits.h"
 #include "config/fields.h"
 #include "config/identity.h"
 #include "config/limit_reader.h"
@@ -28,8 +29,8 @@ constexpr Duration kReplayTtlMax = std::chrono::hours{24};
 constexpr std::int64_t kReplaysMax = 100;
 
 constexpr auto kPolicyKeys = joined_keys(
-    std::array<std::string_view, 11>{"id", "name", "match", "key", "scope", "onStoreFailure", "onMissingKey",
-                                     "shadow", "unlimited", "overrides", "idempotency"},
+    std::array<std::string_view, 12>{"id", "name", "match", "key", "scope", "onStoreFailure", "localShare",
+                                     "onMissingKey", "shadow", "unlimited", "overrides", "idempotency"},
     kLimitKeys);
 constexpr std::array<std::string_view, 2> kKeyPartKeys{"name", "secret"};
 constexpr std::array<std::string_view, 2> kIdempotencyKeys{"ttl", "maxReplays"};
@@ -144,12 +145,21 @@ void read_idempotency(const Node& node, Policy& policy, Context& context) {
   if (span && count) policy.idempotency = core::IdempotencyRule{*span, static_cast<int>(*count)};
 }
 
+void read_local_share(const Node& node, Policy& policy, Report& report) {
+  const auto share = read_integer(node, "localShare", {1, kInstancesMax}, report);
+  if (policy.on_store_failure != core::FailureMode::local) {
+    report.error(node.at, "localShare says how onStoreFailure: local decides; another mode takes none");
+  }
+  policy.local_share = static_cast<int>(share.value_or(1));
+}
+
 void read_modes(const Fields& fields, Policy& policy, Context& context) {
   Report& report = context.report;
   if (const Node* node = fields.require("onStoreFailure", "accepted: local, open, closed")) {
     const auto mode = read_word(*node, "onStoreFailure", kFailureModes, report);
     policy.on_store_failure = mode.value_or(core::FailureMode::closed);
   }
+  if (const Node* node = fields.find("localShare")) read_local_share(*node, policy, report);
   if (const Node* node = fields.find("onMissingKey")) {
     const auto word = read_word(*node, "onMissingKey", kMissingKeys, report);
     policy.on_missing_key = word.value_or(core::MissingKey::deny);

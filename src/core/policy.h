@@ -49,6 +49,7 @@ struct Policy {
   std::string scope;             // the key part that is the hash tag; empty: the first
   std::vector<Limit> limits;
   FailureMode on_store_failure = FailureMode::closed;
+  int local_share = 1;  // local: the share is one part in so many at most, however few instances are counted
   MissingKey on_missing_key = MissingKey::default_key;
   bool shadow = false;
   bool unlimited = false;

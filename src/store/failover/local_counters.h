@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 
+#include "base/limits.h"
 #include "core/limit.h"
 #include "store/failover/guarded_charge.h"
 #include "store/memory/counter_table.h"
@@ -17,8 +18,6 @@
 namespace dripgate::store {
 
 inline constexpr std::size_t kLocalKeysMax = 1'000'000;
-/// More instances than this count as this many.
-inline constexpr int kInstancesMax = 10'000;
 
 /// A bucket of rate limit / (window x instances), exactly: `limit` units per window x instances. A limit or a
 /// capacity of 0 stays 0.

@@ -211,7 +211,8 @@ policies:
     match: { tenant: "*", plan: [free, trial], route: "/api/**" }
     key: [tenant, { name: session, secret: true }]
     limits: [ { rpm: 10 } ]
-    onStoreFailure: open
+    onStoreFailure: local
+    localShare: 4
     onMissingKey: skip
     shadow: true
     overrides:
@@ -229,6 +230,8 @@ policies:
   EXPECT_THAT(p.match[1].patterns, ElementsAre("free", "trial"));
   EXPECT_FALSE(p.key[0].secret);
   EXPECT_TRUE(p.key[1].secret);
+  EXPECT_EQ(p.on_store_failure, core::FailureMode::local);
+  EXPECT_EQ(p.local_share, 4);
   EXPECT_EQ(p.on_missing_key, core::MissingKey::skip);
   EXPECT_TRUE(p.shadow);
   ASSERT_EQ(p.overrides.size(), 3u);
@@ -238,6 +241,7 @@ policies:
   EXPECT_EQ(p.idempotency->ttl, 10min);
   EXPECT_EQ(p.idempotency->max_replays, 3);
   EXPECT_EQ(config.policies[1]->scope, "ip");
+  EXPECT_EQ(config.policies[1]->local_share, 1);
   EXPECT_TRUE(config.policies[1]->unlimited);
 }
 
