@@ -1,9 +1,10 @@
-// The backends: the embedded file, ending its turn after every task or after many.
+// The backends: the embedded file, ending its turn after every task or after many; a real redis-server.
 #include "broker_world.h"
 
 #include <gtest/gtest.h>
 
 #include "broker/sqlite/broker.h"
+#include "broker_redis_world.h"
 #include "support/crash_vfs.h"
 
 namespace dripgate::testing {
@@ -67,7 +68,8 @@ class SqliteWorld final : public BrokerWorld {
 
 std::vector<BrokerBackend> all_brokers() {
   return {{"SqliteTurnOfOne", [] { return std::make_unique<SqliteWorld>(1); }},
-          {"SqliteTurnOfMany", [] { return std::make_unique<SqliteWorld>(64); }}};
+          {"SqliteTurnOfMany", [] { return std::make_unique<SqliteWorld>(64); }},
+          {"Redis", [] { return std::make_unique<RedisWorld>(); }}};
 }
 
 }  // namespace dripgate::testing

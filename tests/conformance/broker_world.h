@@ -28,6 +28,9 @@ class BrokerWorld {
   /// Runs everything due within the span of virtual time, with whatever the backend does between tasks.
   virtual void run_for(Duration span) = 0;
 
+  /// A message that was out before a kill says so when it comes again.
+  [[nodiscard]] virtual bool tells_who_had_it() const { return false; }
+
   void run_ready() { run_for(Duration{0}); }
   VirtualClock clock;
   SimExecutor executor{clock};

@@ -31,9 +31,9 @@ void Lane::read(std::size_t count, Done<Entries> done) {
   const std::string from = in_history() ? history_from_ : ">";
   send({"XREADGROUP", "GROUP", options.group, options.consumer, "COUNT", std::to_string(count), "STREAMS",
         key_, from},
-       guard_.wrap([this, kept = std::move(done)](Result<redis::Reply> reply) mutable {
+       guard_.wrap([this, count, kept = std::move(done)](Result<redis::Reply> reply) mutable {
          if (reply) return read_on(take_read(*reply), std::move(kept));
-         if (reply.error().code == ErrorCode::not_found) return make_group(std::move(kept));
+         if (reply.error().code == ErrorCode::not_found) return make_group(count, std::move(kept));
          kept(std::unexpected(reply.error()));
        }));
 }
@@ -44,13 +44,12 @@ void Lane::read_on(Entries entries, Done<Entries> done) {
 }
 
 // From the beginning: what was published before anybody read is for this group too.
-void Lane::make_group(Done<Entries> done) {
+void Lane::make_group(std::size_t count, Done<Entries> done) {
   send({"XGROUP", "CREATE", key_, context_->options.group, "0", "MKSTREAM"},
-       guard_.wrap([this, kept = std::move(done)](Result<redis::Reply> reply) mutable {
+       guard_.wrap([this, count, kept = std::move(done)](Result<redis::Reply> reply) mutable {
          const bool there = reply || reply.error().code == ErrorCode::conflict;
          if (!there) return kept(std::unexpected(reply.error()));
-         history_from_ = "0";
-         kept(Entries{});
+         read(count, std::move(kept));
        }));
 }
 

@@ -55,7 +55,7 @@ class Lane {
  private:
   void send(const std::vector<std::string>& words, Done<redis::Reply> done);
   void read_on(Entries entries, Done<Entries> done);
-  void make_group(Done<Entries> done);
+  void make_group(std::size_t count, Done<Entries> done);
   [[nodiscard]] std::vector<std::string> claim_words(std::span<const std::string> ids) const;
 
   ContextPtr context_;

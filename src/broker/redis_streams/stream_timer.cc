@@ -21,6 +21,7 @@ StreamTimer::StreamTimer(ContextPtr context, const std::string& stream)
     : context_(std::move(context)),
       fire_script_(lua::fire),
       defer_script_(lua::defer),
+      keep_script_(lua::keep),
       stats_script_(lua::timer_stats) {
   const Options& options = context_->options;
   for (std::size_t i = 0; i < options.partitions; ++i) {
@@ -34,6 +35,7 @@ StreamTimer::StreamTimer(ContextPtr context, const std::string& stream)
 void StreamTimer::start(Handler handler) {
   handler_ = std::make_shared<Handler>(std::move(handler));
   post_look();
+  keep_round();
 }
 
 void StreamTimer::resume() {

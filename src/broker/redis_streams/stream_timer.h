@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/guard.h"
 #include "broker/leases.h"
@@ -18,8 +19,10 @@
 
 namespace dripgate::broker::redis_streams {
 
-/// A fired entry that is neither settled nor lapsed fires again after this.
+/// What a process that died had fired fires again after this ...
 inline constexpr Duration kFiringLease = 60s;
+/// ... a living one renews its leases so often, until Options::handling_deadline.
+inline constexpr Duration kFiringKeepInterval = 20s;
 /// Longest sleep: how late an entry of another process, or after a jump of the clock, can be.
 inline constexpr Duration kTimerLookInterval = 100ms;
 /// Entries that one look takes. At most kFiringsOutstandingMax are out at once.
@@ -57,6 +60,7 @@ class StreamTimer final : public Timer {
     std::size_t shelf = 0;
     std::string id;
     std::string lease_end;
+    int rounds = 0;  // renewals
   };
   struct Count;
 
@@ -66,6 +70,9 @@ class StreamTimer final : public Timer {
   void fired(std::size_t index, Result<redis::Reply> reply);
   bool hand_out(std::size_t index, const redis::Reply& reply);
   void sleep(std::size_t index, std::int64_t until);
+  void keep_round();
+  void keep(std::size_t index, std::vector<std::uint64_t> tokens);
+  void kept(const std::vector<std::uint64_t>& tokens, const Result<redis::Reply>& reply);
   void defer(Firing firing, Duration delay);
   [[nodiscard]] Duration next_delay(const std::string& id);
   [[nodiscard]] bool is_firing() const { return handler_ != nullptr && !paused_; }
@@ -73,6 +80,7 @@ class StreamTimer final : public Timer {
   ContextPtr context_;
   redis::Script fire_script_;
   redis::Script defer_script_;
+  redis::Script keep_script_;
   redis::Script stats_script_;
   std::deque<Shelf> shelves_;
   std::shared_ptr<Handler> handler_;  // shared: it may end this timer while it runs

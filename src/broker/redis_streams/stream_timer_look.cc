@@ -65,7 +65,7 @@ bool StreamTimer::hand_out(std::size_t index, const redis::Reply& reply) {
   const std::string lease_end(text_at(reply, 2));
   const std::size_t size = reply.items()->size();
   for (std::size_t i = kHeadWords; i + 1 < size; i += 2) {
-    Firing firing{index, std::string(text_at(reply, i)), lease_end};
+    Firing firing{.shelf = index, .id = std::string(text_at(reply, i)), .lease_end = lease_end};
     if (paused_) {
       defer(std::move(firing), Duration{0});
       continue;

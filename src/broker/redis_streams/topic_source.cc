@@ -56,7 +56,9 @@ void TopicSource::look() {
   look_posted_ = false;
   if (!is_pulling() || !hand_out() || !is_pulling()) return;
   reread_ready();
-  for (std::size_t i = 0; i < readers_.size(); ++i) read((rounds_ + i) % readers_.size());
+  // Where room is short, another lane comes first each time.
+  ++looks_;
+  for (std::size_t i = 0; i < readers_.size(); ++i) read((looks_ + i) % readers_.size());
 }
 
 bool TopicSource::has_room(std::size_t bytes) const {

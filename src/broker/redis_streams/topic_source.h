@@ -86,6 +86,7 @@ class TopicSource final : public EventSource, public Listener {
   std::size_t asked_ = 0;             // entries of all reads on their way
   std::size_t typical_bytes_ = 4096;  // of a message, as lately seen
   std::uint64_t rounds_ = 0;          // of lease keeping
+  std::size_t looks_ = 0;
   bool paused_ = false;
   bool look_posted_ = false;
   std::shared_ptr<char> alive_ = std::make_shared<char>();

@@ -155,10 +155,10 @@ void TopicSource::claim(std::size_t index, int looks) {
   asked_ += count;
   readers_[index].lane.claim(count, guard_.wrap([this, index, looks, count](Result<Lane::Entries> entries) {
     asked_ -= count;
+    post_look();
     if (!entries) return;
     const bool more = !entries->empty() || readers_[index].lane.has_more_to_claim();
     take(index, std::move(*entries), 1);
-    post_look();
     if (more && looks > 1) claim(index, looks - 1);
   }));
 }

@@ -1,0 +1,118 @@
+// One worker process of a drip that lives in Redis, on a loop that the test drives: the product's Pipeline on
+// the Redis booking store and the broker on Redis Streams, over the real client. For tests and bench/.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "broker/redis_streams/broker.h"
+#include "drip/pipeline.h"
+#include "net/io_loop.h"
+#include "redis/make_client.h"
+#include "store/redis/stores.h"
+#include "support/steady_clock.h"
+
+namespace dripgate::testing {
+
+/// Confirms everything, and tells.
+class TellingSink final : public broker::Sink {
+ public:
+  explicit TellingSink(std::function<void(const broker::Outgoing&)> told) : told_(std::move(told)) {}
+  void deliver(broker::Outgoing outgoing, std::move_only_function<void(broker::SinkAnswer)> done) override {
+    told_(outgoing);
+    done({});
+  }
+
+ private:
+  std::function<void(const broker::Outgoing&)> told_;
+};
+
+struct RedisDripOptions {
+  std::uint16_t port = 0;
+  std::string consumer = "worker";
+  std::size_t partitions = 1;
+  core::StreamPtr stream;
+  broker::FlowControl flow{};
+  std::function<void(const broker::Outgoing&)> on_delivery;
+};
+
+class RedisDrip {
+ public:
+  /// Starts at once. The loop outlives it.
+  RedisDrip(net::IoLoop& loop, const RedisDripOptions& options, drip::Observer& observer)
+      : stream_(options.stream),
+        client_(make(loop, options.port)),
+        bookings_(store::make_redis_booking_store(*client_)),
+        broker_(*client_, loop, {.partitions = options.partitions, .consumer = options.consumer}),
+        ingest_(broker_.publisher("in")),
+        source_(broker_.source("in")),
+        overflow_(broker_.publisher(stream_->overflow_topic)),
+        overflow_source_(broker_.source(stream_->overflow_topic)),
+        timer_(broker_.timer(stream_->id)),
+        letters_(broker_.dead_letters(stream_->dead_letter_topic)),
+        sink_(options.on_delivery),
+        pipeline_([this] { return stream_; },
+                  drip::Ports{.executor = loop,
+                              .clock = clock_,
+                              .store = *bookings_,
+                              .source = *source_,
+                              .overflow = *overflow_,
+                              .overflow_source = *overflow_source_,
+                              .timer = *timer_,
+                              .dead_letters = *letters_,
+                              .sink = sink_,
+                              .flow = options.flow},
+                  observer) {
+    pipeline_.start();
+  }
+
+  [[nodiscard]] broker::Publisher& ingest() { return *ingest_; }
+  [[nodiscard]] broker::Timer& timer() { return *timer_; }
+  [[nodiscard]] redis::Client& client() { return *client_; }
+  [[nodiscard]] drip::Pipeline& pipeline() { return pipeline_; }
+
+ private:
+  static std::unique_ptr<redis::Client> make(net::IoLoop& loop, std::uint16_t port) {
+    auto made = redis::make_client(
+        loop, {.nodes = {{.host = "127.0.0.1", .port = port}}, .timeout = std::chrono::seconds{5}});
+    if (!made) throw std::runtime_error(made.error().detail);
+    return std::move(*made);
+  }
+
+  SteadyClock clock_;
+  core::StreamPtr stream_;
+  std::unique_ptr<redis::Client> client_;
+  std::unique_ptr<store::BookingStore> bookings_;
+  broker::redis_streams::Broker broker_;
+  std::unique_ptr<broker::Publisher> ingest_;
+  std::unique_ptr<broker::EventSource> source_;
+  std::unique_ptr<broker::Publisher> overflow_;
+  std::unique_ptr<broker::EventSource> overflow_source_;
+  std::unique_ptr<broker::Timer> timer_;
+  std::unique_ptr<broker::DeadLetters> letters_;
+  TellingSink sink_;
+  drip::Pipeline pipeline_;  // last: ends before its ports
+};
+
+/// A stream "s" whose events are {"id":..., "key":...}.
+[[nodiscard]] inline core::StreamPtr redis_drip_stream(core::Units limit, Duration window) {
+  auto policy = std::make_shared<core::BookingPolicy>();
+  policy->limits = {{.algorithm = core::Algorithm::fixed_window,
+                     .limit = limit,
+                     .window = window,
+                     .capacity = limit,
+                     .zone = {}}};
+  policy->spread = core::Spread::start;
+  return std::make_shared<core::Stream>(core::Stream{.id = "s",
+                                                     .key = core::KeyTemplate::parse("{key}").value(),
+                                                     .event_id = core::KeyTemplate::parse("{id}").value(),
+                                                     .cost = {},
+                                                     .booking = std::move(policy),
+                                                     .overflow_topic = "over",
+                                                     .dead_letter_topic = "dead"});
+}
+
+}  // namespace dripgate::testing
