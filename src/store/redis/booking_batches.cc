@@ -57,23 +57,25 @@ void BookingBatches::send(std::size_t shard, std::vector<BookingItem> items) {
   std::vector<std::string> rows;
   std::vector<std::string> buckets;
   std::vector<core::BookingPolicyPtr> policies;
+  wire::Packer tags;
   for (const BookingItem& item : call->items) {
     index_of(buckets, item.bucket);
     if (item.row.empty()) continue;
-    index_of(rows, item.row);
+    if (index_of(rows, item.row) + 1 > tags.size() / item.tag.size()) tags.bytes(item.tag);
     index_of(policies, item.policy);
   }
-  std::vector<std::string> arguments{std::to_string(to_us(call->floor)),
-                                     wire::Packer{}.byte(rows.size()).byte(policies.size()).take()};
-  for (const auto& policy : policies) arguments.push_back(wire::pack_policy(*policy, call->floor));
+  wire::Packer packed;
   for (const BookingItem& item : call->items) {
-    wire::Packer packed;
     packed.byte(item.flags);
     if (!item.row.empty())
       packed.byte(index_of(policies, item.policy) + 1).byte(index_of(rows, item.row) + 1);
     packed.byte(rows.size() + index_of(buckets, item.bucket) + 1).bytes(item.rest);
-    arguments.push_back(packed.take());
+    packed.byte(item.field.size()).bytes(item.field).bytes(item.extra);
   }
+  std::vector<std::string> arguments{std::to_string(to_us(call->floor)),
+                                     wire::Packer{}.byte(rows.size()).byte(policies.size()).take(),
+                                     tags.take(), packed.take()};
+  for (const auto& policy : policies) arguments.push_back(wire::pack_policy(*policy, call->floor));
   std::vector<std::string_view> keys(rows.begin(), rows.end());
   keys.insert(keys.end(), buckets.begin(), buckets.end());
   const std::vector<std::string_view> words(arguments.begin(), arguments.end());

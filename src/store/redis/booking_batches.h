@@ -28,8 +28,11 @@ struct BookingItem {
   std::uint8_t flags = 0;         // the item's first byte
   core::BookingPolicyPtr policy;  // null: the script takes none
   std::string row;                // the key's row; empty: the script reads none
+  KeyTag tag;                     // of that key
   std::string bucket;             // of the event's record or claim
-  std::string rest;               // the item's bytes behind the indexes
+  std::string rest;               // the item's bytes behind the indexes, before the id
+  std::string field;              // the id
+  std::string extra;              // the bytes behind it
   Done<wire::ItemAnswer> done;
 };
 

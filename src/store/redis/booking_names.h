@@ -1,4 +1,4 @@
-// BookingNames: where a stream's keys and event ids live in Redis (docs/decisions/0011). A stream is split in
+// BookingNames: where a stream's keys and event ids live in Redis (docs/decisions/0012). A stream is split in
 // partitions, each under one hash tag: what is booked together is in one slot. Pure.
 #pragma once
 

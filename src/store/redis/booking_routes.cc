@@ -59,14 +59,13 @@ void BookingRoutes::ask_key(const JourneyPtr& journey, const KeyTag& tag, bool o
                    .flags = static_cast<std::uint8_t>(call.flags | (only_known ? kOnlyKnown : 0)),
                    .policy = call.policy,
                    .row = {},
+                   .tag = tag,
                    .bucket = BookingNames::events(place, journey->id),
                    .rest = call.rest,
+                   .field = journey->id.field,
+                   .extra = call.extra,
                    .done = {}};
-  if (call.kind != EventCall::Kind::settles) {
-    item.row = BookingNames::row(place, tag);
-    item.rest += tag;
-  }
-  item.rest += journey->id.field;
+  if (call.kind != EventCall::Kind::settles) item.row = BookingNames::row(place, tag);
   item.done = guard_.wrap([this, journey, only_known](Result<wire::ItemAnswer> answer) {
     heard(journey, only_known, std::move(answer));
   });
@@ -91,14 +90,17 @@ void BookingRoutes::ask_claim(const JourneyPtr& journey) {
   journey->claim_asked = true;
   wire::Packer rest;
   rest.number32(claim_seconds(claims ? call.policy.get() : nullptr)).bytes(journey->own);
-  rest.bytes(journey->former.empty() ? journey->own : journey->former).bytes(journey->id.field);
+  rest.bytes(journey->former.empty() ? journey->own : journey->former);
   batches_.add(BookingItem{.script = &kClaim,
                            .place = place,
                            .flags = flags,
                            .policy = nullptr,
                            .row = {},
+                           .tag = {},
                            .bucket = BookingNames::claims(place, journey->id),
                            .rest = rest.take(),
+                           .field = journey->id.field,
+                           .extra = {},
                            .done = guard_.wrap([this, journey](Result<wire::ItemAnswer> answer) {
                              if (!answer) return journey->call.done(std::unexpected(answer.error()));
                              claimed(journey, *answer);

@@ -1,5 +1,5 @@
 // BookingRoutes: finds the key that an event id belongs to, wherever in its stream that is, and asks there
-// (docs/decisions/0009, 0011). With one partition the script itself sees the record; with several the id is
+// (docs/decisions/0009, 0012). With one partition the script itself sees the record; with several the id is
 // claimed first, in a place that all keys ask. Used by booking_store. Single-threaded.
 #pragma once
 
@@ -27,7 +27,8 @@ struct EventCall {
   std::string event_id;
   core::BookingPolicyPtr policy;  // settles: null
   std::uint8_t flags = 0;
-  std::string rest;  // the item's bytes before the key's tag
+  std::string rest;   // the item's bytes before the id
+  std::string extra;  // ... and behind it
   Done<wire::ItemAnswer> done;
 };
 

@@ -90,7 +90,9 @@ void RedisBookingStore::reserve(ReserveRequest request, Done<core::ReserveAnswer
   if (request.after_generation) flags |= kHasAfter;
   wire::Packer rest;
   rest.bytes(wire::digest_bytes(request.body_digest)).real(request.cost);
-  rest.time(request.first_received.value_or(WallTime{})).number32(request.after_generation.value_or(0));
+  wire::Packer extra;
+  if (request.first_received) extra.time(*request.first_received);
+  if (request.after_generation) extra.number32(*request.after_generation);
   routes_.ask({.kind = EventCall::Kind::books,
                .script = &kReserve,
                .key = std::move(request.key),
@@ -98,6 +100,7 @@ void RedisBookingStore::reserve(ReserveRequest request, Done<core::ReserveAnswer
                .policy = request.policy,
                .flags = flags,
                .rest = rest.take(),
+               .extra = extra.take(),
                .done = [policy = request.policy, done = std::move(done)](auto heard) mutable {
                  if (!heard) return done(std::unexpected(heard.error()));
                  done(reserve_answer(*heard, *policy));
@@ -117,6 +120,7 @@ void RedisBookingStore::gate(GateRequest request, Done<core::GateAnswer> done) {
                .policy = request.policy,
                .flags = 0,
                .rest = rest.take(),
+               .extra = {},
                .done = [policy = request.policy, done = std::move(done)](auto heard) mutable {
                  if (!heard) return done(std::unexpected(heard.error()));
                  done(gate_answer(*heard, *policy));
@@ -132,6 +136,7 @@ void RedisBookingStore::done(std::string key, std::string event_id, std::uint32_
                .policy = nullptr,
                .flags = 0,
                .rest = wire::Packer{}.number32(generation).take(),
+               .extra = {},
                .done = without_answer(std::move(done))});
 }
 
@@ -145,6 +150,7 @@ void RedisBookingStore::release(std::string key, std::string event_id, std::uint
                .policy = std::move(policy),
                .flags = 0,
                .rest = wire::Packer{}.number32(generation).take(),
+               .extra = {},
                .done = without_answer(std::move(done))});
 }
 

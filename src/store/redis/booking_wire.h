@@ -22,6 +22,7 @@ class Packer {
   Packer& real(std::int64_t value);  // exact below 2^53, and powers of two
   Packer& time(WallTime value) { return real(to_us(value)); }
   Packer& bytes(std::string_view value);
+  [[nodiscard]] std::size_t size() const { return out_.size(); }
   [[nodiscard]] std::string take() { return std::move(out_); }
 
  private:

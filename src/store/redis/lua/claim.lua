@@ -1,9 +1,10 @@
 #!lua
 -- claim: event ids become those of the key that asks first, under whichever of a stream's partitions it is
--- (docs/decisions/0011). Asked again, the same answer.
+-- (docs/decisions/0012). Asked again, the same answer.
 -- KEYS    buckets of claims (lib_booking_bucket)
--- ARGV    1: floor (lib_clock) · 2: not used · then an item each: '<BBI4c8c8' flags (1 claim it if nobody has, 2 also if the key that
---         is named second has it), bucket, kept for so many s, the asking key's tag, the second one's; then the id
+-- ARGV    1: floor (lib_clock) · 4: the items (as of lib_booking_batch): '<BBI4c8c8Bc0' flags (1 claim it if nobody has,
+--         2 also if the key that is named second has it), bucket, kept for so many s, the asking key's tag, the second
+--         one's, id
 -- Reply   as of lib_booking_batch; answer '<BBddI4c8' 0: it is the asking key's; 16: another key's, whose tag is last;
 --         17: nobody's. Second byte: 1 where the other key claimed it less than a minute ago.
 -- Why     the id and its key may be in different slots of a cluster; this is the one place that all keys ask.
@@ -14,9 +15,7 @@ local YOUNG, OWN, MOVED, UNKNOWN, CORRUPT, NOBODY = 60, 0, 16, 17, 36, '\0\0\0\0
 local seconds, out = floor(now / 1000000), { pack('<Bd', 0, now) }
 local function answer(code, young, tag) out[#out + 1] = pack('<BBddI4c8', code, young, 0, 0, 0, tag) end
 
-local function claim_item(item)
-  local flags, bucket, kept, tag, former, pos = unpack_bytes('<BBI4c8c8', item)
-  local id = string.sub(item, pos)
+local function claim_item(flags, bucket, kept, tag, former, id)
   local bytes = load_event(bucket, id)
   local c
   if bytes then
@@ -36,6 +35,11 @@ local function claim_item(item)
   return answer(OWN, 0, tag)
 end
 
-for n = 3, #ARGV do claim_item(ARGV[n]) end
+local items, pos = ARGV[4], 1
+while pos <= #items do
+  local flags, bucket, kept, tag, former, id
+  flags, bucket, kept, tag, former, id, pos = unpack_bytes('<BBI4c8c8Bc0', items, pos)
+  claim_item(flags, bucket, kept, tag, former, id)
+end
 write_events()
 return table.concat(out)

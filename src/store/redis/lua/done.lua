@@ -1,14 +1,12 @@
 #!lua
 -- done: released events have arrived. Of another generation, or not known: no effect.
 -- KEYS, ARGV, reply: lib_booking_batch; no key rows, no policies.
--- Item    '<BBI4' flags (4 only if known here), bucket, generation; then the id
+-- Item    '<BBI4Bc0' flags (4 only if known here), bucket, generation, id
 -- Answer  '<BBddI4d', of which only the first byte says something: 0
 -- Why     a whole batch of deliveries is settled by one call.
 local floor = ARGV[1] + 0
 -- uses: lib_clock.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_batch.lua
-local function done_item(item)
-  local flags, bucket, generation, pos = unpack_bytes('<BBI4', item)
-  local id = string.sub(item, pos)
+local function done_item(flags, bucket, generation, id)
   local bytes = load_event(bucket, id)
   local r, trouble
   if bytes then
@@ -25,5 +23,10 @@ local function done_item(item)
   return refuse(0)
 end
 
-for n = first_item, #ARGV do done_item(ARGV[n]) end
+local pos = 1
+while pos <= #items do
+  local flags, bucket, generation, id
+  flags, bucket, generation, id, pos = unpack_bytes('<BBI4Bc0', items, pos)
+  done_item(flags, bucket, generation, id)
+end
 return finish()

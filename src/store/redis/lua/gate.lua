@@ -2,8 +2,8 @@
 -- gate: the second check, when a timer fires: actual time counts, not the plan (core/booking_gate.cc). May be repeated:
 -- a ticket's generation counts once.
 -- KEYS, ARGV, reply: lib_booking_batch.
--- Item    '<BBBBc8ddI4dc8' flags (4 only if known here), policy, key row, bucket, and the ticket: body digest, cost,
---         first received, generation, slot, the key's tag; then the id
+-- Item    '<BBBBc8ddI4dBc0' flags (4 only if known here), policy, key row, bucket, and the ticket: body digest, cost,
+--         first received, generation, slot, id
 -- Answer  '<BBddI4d' outcome (0 go, 1 rebook, 2 beyond the horizon, 3 impossible, 4 duplicate), deciding limit (from 1;
 --         0: what the slot says), now, slot, generation, first received
 -- Why     timers of a hot key fire together: up to 32 share one reading and one writing of the key.
@@ -79,20 +79,16 @@ local function fire(P, S, r, generation)
   return false, DUPLICATE, r.slot
 end
 
-local function gate_item(item)
-  local flags, policy, row, bucket, digest, cost, first, generation, slot, tag, pos =
-    unpack_bytes('<BBBBc8ddI4dc8', item)
-  local id = string.sub(item, pos)
-  local r, code, owner = find_record(bucket, id, tag, flags >= 4)
+local function gate_item(flags, P, b, bucket, digest, cost, first, generation, slot, id)
+  local r, code, owner = find_record(bucket, id, b.tag, flags >= 4)
   if code then return refuse(code, owner) end
   if not r and cost < 1 then return refuse(INVALID) end
-  local P, b = policies[policy], books[row]
   local S, trouble = begin(b, P)
   if not S then return refuse(trouble) end
   local unheard = not r
   if unheard then  -- the ticket is the reservation: it stands in no cursor, but it is pending
     if b.fresh then mark_history_unknown(P, S) end
-    r = { state = BOOKED, gen = generation, slot = slot, cost = cost, first = first, digest = digest, tag = tag,
+    r = { state = BOOKED, gen = generation, slot = slot, cost = cost, first = first, digest = digest, tag = b.tag,
           epoch = (S.epoch - 1) % 4294967296, leak = S.leak, via = 0, repairs = 0, waits = 0, expires = LONG_AGO }
     start_leak(S)
     S.new = S.new + cost
@@ -107,5 +103,11 @@ local function gate_item(item)
   answer(outcome, S, at, r.gen, r.first, limit)
 end
 
-for n = first_item, #ARGV do gate_item(ARGV[n]) end
+local pos = 1
+while pos <= #items do
+  local flags, policy, row, bucket, digest, cost, first, generation, slot, id
+  flags, policy, row, bucket, digest, cost, first, generation, slot, id, pos =
+    unpack_bytes('<BBBBc8ddI4dBc0', items, pos)
+  gate_item(flags, policies[policy], books[row], bucket, digest, cost, first, generation, slot, id)
+end
 return finish()

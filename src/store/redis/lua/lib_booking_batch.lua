@@ -1,8 +1,9 @@
 -- A call of up to 32 items of one hash tag, which answer as if they were asked one after another at the same instant.
 -- Everything is read and decided first; rows and records are written at the end, each once.
 --   KEYS    key rows, then buckets (lib_booking_bucket)
---   ARGV    1: floor (lib_clock) · 2: '<BB' how many key rows, how many policies · the policies (lib_booking_state) ·
---           the items
+--   ARGV    1: floor (lib_clock) · 2: '<BB' how many key rows, how many policies · 3: the rows' tags, 8 bytes each · 4:
+--           the items, one after another; each ends with its id and that id's length before it ('Bc0') · the policies
+--           (lib_booking_state)
 --   Reply   one string: '<Bd' 1 where the clock stepped back (nothing else follows, nothing was done), else 0, and
 --           now; then an answer per item
 -- An item is told apart by its answer's first byte. Below 16: an outcome of the call. MOVED: the id belongs to another
@@ -11,14 +12,13 @@ local MOVED, UNKNOWN, STEPPED, INVALID = 16, 17, 32, 33
 local TROUBLE = { corrupt = 34, newer = 35, corrupt_record = 36, newer_record = 37 }
 if stepped then return pack('<Bd', 1, raw) end
 local rows, policy_count = unpack_bytes('<BB', ARGV[2])
-local policies, books, out = {}, {}, { pack('<Bd', 0, now) }
-for i = 1, policy_count do policies[i] = read_policy(ARGV[2 + i]) end
-local first_item = 3 + policy_count
+local policies, books, out, items = {}, {}, { pack('<Bd', 0, now) }, ARGV[4]
+for i = 1, policy_count do policies[i] = read_policy(ARGV[4 + i]) end
 if rows > 0 then
   local texts = redis.call('MGET', unpack(KEYS, 1, rows))
   for row = 1, rows do
     local S, trouble = load_state(texts[row])
-    books[row] = { S = S, trouble = trouble and TROUBLE[trouble] }
+    books[row] = { S = S, trouble = trouble and TROUBLE[trouble], tag = string.sub(ARGV[3], row * 8 - 7, row * 8) }
   end
 end
 

@@ -54,7 +54,7 @@ local function write_events()
     local ttl, swept = 0, ends
     if meta then ttl, swept = unpack_bytes('<I4I4', meta) end
     if ends > ttl then
-      ttl = ends + 600 + floor(max(0, ends - seconds) / 16)
+      ttl = ends + 600 + floor(max(0, ends - seconds) / 2)
       meta = pack('<I4I4', ttl, swept)
       metas[bucket] = meta
       call('HSET', key, '', meta, id, known[id])

@@ -2,8 +2,8 @@
 -- reserve: books events, or releases them now (core/booking_reserve.cc). A reservation belongs to its event id: asked
 -- again, it answers what the record says and books nothing, so a call may be repeated after any failure.
 -- KEYS, ARGV, reply: lib_booking_batch.
--- Item    '<BBBBc8ddI4c8' flags (1 first received is given, 2 a generation is over, 4 only if known here), policy, key
---         row, bucket, body digest, cost, first received, generation that is over, the key's tag; then the id
+-- Item    '<BBBBc8dBc0' flags (1 first received is given, 2 a generation is over, 4 only if known here), policy, key
+--         row, bucket, body digest, cost, id; then by the flags '<d' first received, '<I4' the generation that is over
 -- Answer  '<BBddI4d' outcome, deciding limit (from 1; 0: what the slot says), now, slot, generation, first received
 -- Why     one call for up to 32 events of a hot stream: a key is read and written once however many it books.
 local floor = ARGV[1] + 0
@@ -52,46 +52,94 @@ local function repeated(P, b, S, r, bucket, id)
   answer(outcome, S, slot, r.gen, r.first, limit)
 end
 
-local function reserve_item(item)
-  local flags, policy, row, bucket, digest, cost, first, after, tag, pos = unpack_bytes('<BBBBc8ddI4c8', item)
-  local id = string.sub(item, pos)
-  local r, code, owner = find_record(bucket, id, tag, flags >= 4)
+local function reserve_item(flags, P, b, bucket, digest, cost, id, first, after)
+  local r, code, owner = find_record(bucket, id, b.tag, flags >= 4)
   if code then return refuse(code, owner) end
-  local P, b = policies[policy], books[row]
   local S, trouble = begin(b, P)
   if not S then return refuse(trouble) end
-  local has_after = flags % 4 >= 2
   if r then
     local same = r.digest == digest
     -- Given back, or the caller names the generation that is over. A firing inside the release lease took a new
     -- generation of the same release.
-    local over = same and (r.state == GIVEN_BACK or (has_after and r.state ~= BOOKED and r.gen <= after + r.waits))
+    local over = same and (r.state == GIVEN_BACK or (after and r.state ~= BOOKED and r.gen <= after + r.waits))
     if not over then
       if same then return repeated(P, b, S, r, bucket, id) end
       keep(b, false, r.expires)
       return answer(CONFLICT, S, r.slot, r.gen, r.first)
     end
   end
-  local known_first = r and r.first or S.seen
-  if flags % 2 == 1 then known_first = first end
+  local known_first = first or (r and r.first) or S.seen
   local outcome, slot, limit = reserve_newcomer(P, S, cost, known_first, P.max_delay)
   if outcome > AT then
     keep(b, false, r and r.expires or LONG_AGO)
-    if r then
-      return answer(outcome, S, slot, r.gen, outcome == BEYOND and known_first or r.first, limit)
-    end
-    return answer(outcome, S, slot, has_after and after or 0, known_first, limit)
+    if not r then return answer(outcome, S, slot, after or 0, known_first, limit) end
+    return answer(outcome, S, slot, r.gen, outcome == BEYOND and known_first or r.first, limit)
   end
-  local generation = has_after and (after + 1) % 4294967296 or 0
+  local generation = after and (after + 1) % 4294967296 or 0
   if r then generation = max(generation, r.gen + 1) end
   local expires = keep_until(r and r.expires or LONG_AGO, max(slot, S.seen) + P.retention)
   local epoch, leak = 0, 0
   if outcome == AT then epoch, leak = S.epoch, S.leak end
   save_event(bucket, id, pack_record(outcome == AT and BOOKED or RELEASED, generation, slot, cost, known_first, digest,
-                                     epoch, leak, 0, 0, 0, tag, expires), expires)
+                                     epoch, leak, 0, 0, 0, b.tag, expires), expires)
   keep(b, true, expires)
   answer(outcome, S, slot, generation, known_first, limit)
 end
 
-for n = first_item, #ARGV do reserve_item(ARGV[n]) end
+-- What a batch is for: more unknown ids behind a tail that is ahead, under one fixed window. reserve_item would say the
+-- same: nothing to anchor, no newcomer passes, and the place is in the tail's window or begins the next one.
+-- Returns how the next item finds things: false where the item is not of that kind, and was left alone.
+local kept_short  -- s that such a record is kept beyond its slot
+local function book_on(P, b, bucket, digest, cost, id, first)
+  local S = b.S
+  local T, F, N, W = S.T, S.F, P.N[1], P.W[1]
+  local t, epoch, behind = T.at, S.epoch, S.epoch - S.leak
+  local taken, start, limit = T.u[1], t - t % W, 0
+  if T.w[1] ~= start then taken = 0 end
+  if N - taken < cost then
+    start, taken, limit = start + W, 0, 1
+    t = start
+  end
+  local spread = taken * W
+  if cost > 255 or cost > N or F.w[1] == start or spread > 9007199254740991 or behind < 0 or behind > 65535 then return false end
+  if P.even and taken > 0 then
+    spread = start + floor(spread / N)
+    if spread > t then t = spread end
+  end
+  local seen = S.seen
+  if not first then first = seen end
+  local ago = t - first
+  if ago > P.max_delay or ago < 0 or ago > 1099511627775 or known[id] or load_event(bucket, id) then return false end
+  T.at, T.w[1], T.u[1], S.new = t, start, taken + cost, S.new + cost
+  local n, expires = #written + 1, t + kept_short * 1000000
+  written[n], written_bucket[id], written_expires[id] = id, bucket, expires
+  known[id] = pack(SHORT, 16, 0, 0, cost, digest, b.tag, t, ago, kept_short, epoch, behind)
+  if expires > b.event_expires then b.event_expires = expires end
+  out[#out + 1] = pack('<BBddI4d', AT, limit, seen, t, 0, first)
+  return true
+end
+-- The book that book_on may go on with after an item: its state is entered under P, changed and behind its tail.
+local function steady(P, b)
+  local S = b.S
+  if P.m ~= 1 or P.alg[1] ~= FIXED or P.zone[1] or not (b.keep and b.changed) or S.old + S.new == 0 or
+     S.T.at <= max(S.seen, S.frozen, S.unknown) then
+    return nil
+  end
+  kept_short = (P.retention + EXPIRY_SLACK) / 1000000
+  return kept_short < 16777216 and kept_short % 1 == 0 and b or nil
+end
+
+local pos, last = 1, #items
+local going, going_policy
+while pos <= last do
+  local flags, policy, row, bucket, digest, cost, id, first, after
+  flags, policy, row, bucket, digest, cost, id, pos = unpack_bytes('<BBBBc8dBc0', items, pos)
+  if flags % 2 == 1 then first, pos = unpack_bytes('<d', items, pos) end
+  if flags % 4 >= 2 then after, pos = unpack_bytes('<I4', items, pos) end
+  local P, b = policies[policy], books[row]
+  if going ~= b or going_policy ~= P or flags > 1 or not book_on(P, b, bucket, digest, cost, id, first) then
+    reserve_item(flags, P, b, bucket, digest, cost, id, first, after)
+    going, going_policy = steady(P, b), P
+  end
+end
 return finish()
