@@ -23,7 +23,8 @@ void send(const ConnectionPtr& connection, CallPtr call) {
                          return send(node, std::move(call));
                        }
                        // Demoted: the name or the Sentinels may already point to the new primary.
-                       if (kind == FailureKind::not_primary) node->reconnect(outcome.error().error.detail);
+                       if (kind == FailureKind::not_primary)
+                         node->reconnect("it is not the primary any more");
                      }
                      call->finish(std::move(outcome));
                    });
