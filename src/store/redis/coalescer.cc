@@ -79,10 +79,10 @@ void Coalescer::answer_fast(const EqualPtr& equal, const Result<Heard>& heard, s
 
 void Coalescer::send_generic(const EqualPtr& equal) {
   scripts_.consume(equal->charges, equal->requests(), guard_.wrap([equal](const Result<Heard>& heard) {
-                     if (!heard) return refuse(*equal, heard.error());
-                     if (heard->states.empty()) return refuse(*equal, scripts_disagree().error());
-                     answer(*equal, heard->states.front(), heard->now, heard->taken);
-                   }));
+    if (!heard) return refuse(*equal, heard.error());
+    if (heard->states.empty()) return refuse(*equal, scripts_disagree().error());
+    answer(*equal, heard->states.front(), heard->now, heard->taken);
+  }));
 }
 
 /// `taken`: what the script says that it admitted.

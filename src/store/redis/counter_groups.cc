@@ -87,7 +87,8 @@ core::Decision CounterGroups::Request::joined() const {
     for (std::size_t i = 0; i < group.places.size(); ++i) {
       core::LimitOutcome outcome = group.decision.outcomes[i];
       if (refused && outcome.verdict == core::Verdict::allow) {
-        outcome = core::evaluate(group.heard.states[i], (*group.charges)[i].limit, 0, group.heard.now).outcome;
+        outcome =
+            core::evaluate(group.heard.states[i], (*group.charges)[i].limit, 0, group.heard.now).outcome;
         outcome.verdict = core::Verdict::allow;
       }
       all.outcomes.resize(std::max(all.outcomes.size(), group.places[i] + 1));

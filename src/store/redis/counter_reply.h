@@ -14,15 +14,16 @@ enum class Trouble : std::int64_t { none = 0, needs_days = 2, stepped_back = 3, 
 
 struct CounterReply {
   Trouble trouble = Trouble::none;
-  std::optional<core::Units> taken;  // requests admitted; refund: 1 if anything was given back; fast: not said
-  WallTime time;          // Redis' own
+  std::optional<core::Units>
+      taken;      // requests admitted; refund: 1 if anything was given back; fast: not said
+  WallTime time;  // Redis' own
   std::vector<std::string> texts;
 };
 
 /// Of consume, peek and refund. Error of all three: corrupt.
 [[nodiscard]] Result<CounterReply> read_counter_reply(redis::Reply reply);
 /// Of consume_buckets.
-[[nodiscard]] Result<CounterReply> read_buckets_reply(redis::Reply reply);
+[[nodiscard]] Result<CounterReply> read_buckets_reply(const redis::Reply& reply);
 /// Of consume_bucket.
 [[nodiscard]] Result<CounterReply> read_bucket_reply(const redis::Reply& reply);
 

@@ -67,6 +67,11 @@ std::int64_t refill_us(const core::Limit& limit, core::Units units) {
   return units * (limit.window.count() / limit.limit);
 }
 
+bool asks_alike(const BucketCall& a, const BucketCall& b) {
+  return a.requests == b.requests && a.charge->cost == b.charge->cost &&
+         core::written_under(a.charge->limit) == core::written_under(b.charge->limit);
+}
+
 void add_bucket(CallWords& arguments, const BucketCall& call) {
   const core::Limit& limit = call.charge->limit;
   const std::int64_t full = refill_us(limit, limit.capacity);
@@ -168,9 +173,8 @@ void CounterScripts::refund(std::shared_ptr<const GroupRefund> refund, Done<bool
   CallWords arguments;
   arguments.add(us_word(sent.floor));
   arguments.add(us_word(refund->consumed_at));
-  arguments.add(us_word(calls::refund_expiry({.charges = refund->charges,
-                                              .consumed_at = refund->consumed_at,
-                                              .request_id = refund->request_id})));
+  arguments.add(us_word(calls::refund_expiry(
+      {.charges = refund->charges, .consumed_at = refund->consumed_at, .request_id = refund->request_id})));
   for (std::size_t i = 0; i < refund->charges.size(); ++i) {
     const Charge& charge = refund->charges[i];
     const std::size_t place = keys.key_place(redis_key(charge.key));
@@ -191,9 +195,9 @@ void CounterScripts::reset(const std::string& key, Done<void> done) {
   const std::string stored = redis_key(key);
   const std::vector<std::string_view> words{"DEL", stored};
   client_.command(stored, words, guard_.wrap([done = std::move(done)](Result<redis::Reply> answer) mutable {
-                    if (!answer) return done(std::unexpected(std::move(answer).error()));
-                    done({});
-                  }));
+    if (!answer) return done(std::unexpected(std::move(answer).error()));
+    done({});
+  }));
 }
 
 void CounterScripts::consume_bucket(const BucketCall& call, Done<Heard> done) {
@@ -217,14 +221,16 @@ void CounterScripts::consume_buckets(std::span<const BucketCall> calls, Mode mod
   CallWords arguments;
   arguments.add(us_word(sent.floor));
   arguments.add(mode == Mode::all ? "all" : "each");
+  const bool alike = std::all_of(calls.begin(), calls.end(),
+                                 [&](const BucketCall& call) { return asks_alike(call, calls.front()); });
   for (const BucketCall& call : calls) {
     keys.add(redis_key(call.charge->key));
-    add_bucket(arguments, call);
+    if (!alike || &call == &calls.front()) add_bucket(arguments, call);
   }
   client_.run(buckets_script(), keys.views(), arguments.views(),
               guard_.wrap([this, sent, done = std::move(done)](Result<redis::Reply> answer) mutable {
                 if (!answer) return done(std::unexpected(std::move(answer).error()));
-                done(hear(read_buckets_reply(*std::move(answer)), sent));
+                done(hear(read_buckets_reply(*answer), sent));
               }));
 }
 

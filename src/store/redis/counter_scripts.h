@@ -21,8 +21,8 @@ namespace dripgate::store {
 
 /// What a call found, and from which core decides again.
 struct Heard {
-  WallTime now;                            // the store's time of the call
-  std::optional<core::Units> taken;        // requests admitted; empty where the caller finds it from the states
+  WallTime now;                      // the store's time of the call
+  std::optional<core::Units> taken;  // requests admitted; empty where the caller finds it from the states
   std::vector<core::CounterState> states;  // per charge, before the call
   std::vector<std::string> texts;          // the same as Redis keeps them (a log: its digest)
 };
@@ -51,17 +51,17 @@ class CounterScripts {
   [[nodiscard]] std::size_t shard(const std::string& key) const { return client_.shard(redis_key(key)); }
   [[nodiscard]] redis::Client& client() { return client_; }
 
-  /// Charges of one tag, whose costs are joint per key (counter_decisions.h). `requests`: 1, of a single charge with a
-  /// cost also more, or 0 (takes nothing, but changed limits count from now on).
+  /// Charges of one tag, whose costs are joint per key (counter_decisions.h). `requests`: 1, of a single
+  /// charge with a cost also more, or 0 (takes nothing, but changed limits count from now on).
   void consume(std::shared_ptr<const Charges> charges, core::Units requests, Done<Heard> done);
   void peek(std::shared_ptr<const Charges> charges, Done<Heard> done);
   void refund(std::shared_ptr<const GroupRefund> refund, Done<bool> done);
   void reset(const std::string& key, Done<void> done);
 
-  /// Fast paths over different keys of one tag, all buckets under common numbers (counter_decisions.h). `each`: every
-  /// key has requests of its own. `all`: one request that takes every charge or none. A heard text that is not
-  /// under the charge's numbers means that this key (`all`: the request) was left alone: ask `consume`. The
-  /// charges need not outlive the call.
+  /// Fast paths over different keys of one tag, all buckets under common numbers (counter_decisions.h).
+  /// `each`: every key has requests of its own. `all`: one request that takes every charge or none. A heard
+  /// text that is not under the charge's numbers means that this key (`all`: the request) was left alone: ask
+  /// `consume`. The charges need not outlive the call.
   enum class Mode : std::uint8_t { each, all };
   void consume_buckets(std::span<const BucketCall> calls, Mode mode, Done<Heard> done);
 

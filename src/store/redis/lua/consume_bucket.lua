@@ -32,7 +32,7 @@ local fits = math.floor((now + full - arrival) / ARGV[4])
 if fits > 0 then
   local asked = ARGV[3] + 0
   if fits > asked then fits = asked end
-  redis.call('SET', KEYS[1], string.format('%.0f', arrival + fits * ARGV[4] - 1600000000000000) .. ARGV[2], 'PX',
+  redis.call('SET', KEYS[1], string.format('%d', arrival + fits * ARGV[4] - 1600000000000000) .. ARGV[2], 'PX',
     lifetime)
 end
 return reply
