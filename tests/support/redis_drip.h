@@ -31,7 +31,7 @@ class TellingSink final : public broker::Sink {
 };
 
 struct RedisDripOptions {
-  std::uint16_t port = 0;
+  redis::Options redis;  // the timeout is set to seconds: a busy machine is no failure
   std::string consumer = "worker";
   std::size_t partitions = 1;
   core::StreamPtr stream;
@@ -44,8 +44,8 @@ class RedisDrip {
   /// Starts at once. The loop outlives it.
   RedisDrip(net::IoLoop& loop, const RedisDripOptions& options, drip::Observer& observer)
       : stream_(options.stream),
-        client_(make(loop, options.port)),
-        bookings_(store::make_redis_booking_store(*client_)),
+        client_(make(loop, options.redis)),
+        bookings_(store::make_redis_booking_store(*client_, {.partitions = options.partitions})),
         broker_(*client_, loop, {.partitions = options.partitions, .consumer = options.consumer}),
         ingest_(broker_.publisher("in")),
         source_(broker_.source("in")),
@@ -75,9 +75,9 @@ class RedisDrip {
   [[nodiscard]] drip::Pipeline& pipeline() { return pipeline_; }
 
  private:
-  static std::unique_ptr<redis::Client> make(net::IoLoop& loop, std::uint16_t port) {
-    auto made = redis::make_client(
-        loop, {.nodes = {{.host = "127.0.0.1", .port = port}}, .timeout = std::chrono::seconds{5}});
+  static std::unique_ptr<redis::Client> make(net::IoLoop& loop, redis::Options options) {
+    options.timeout = std::chrono::seconds{5};
+    auto made = redis::make_client(loop, std::move(options));
     if (!made) throw std::runtime_error(made.error().detail);
     return std::move(*made);
   }
@@ -96,6 +96,11 @@ class RedisDrip {
   TellingSink sink_;
   drip::Pipeline pipeline_;  // last: ends before its ports
 };
+
+/// The one server on this port.
+[[nodiscard]] inline redis::Options redis_at(std::uint16_t port) {
+  return {.nodes = {{.host = "127.0.0.1", .port = port}}};
+}
 
 /// A stream "s" whose events are {"id":..., "key":...}.
 [[nodiscard]] inline core::StreamPtr redis_drip_stream(core::Units limit, Duration window) {

@@ -1,0 +1,164 @@
+// The drip on Redis Streams, one worker process, end to end over a real redis-server: events that pass at
+// once (read, booked, delivered, acked) and events that wait (read, booked, timer entry, acked), each at
+// least 10,000/s, with and without an fsync per write; and the worker's resident set over a long run, which
+// grows by less than 20 MB. Topics are filled beforehand, so that only the worker is measured.
+#include "support/redis_drip.h"
+
+#include <cinttypes>
+#include <ctime>
+
+#include "compare.h"
+#include "support/redis/redis_server.h"
+
+namespace dripgate::bench {
+namespace {
+
+constexpr std::uint64_t kEvents = 20'000;  // of one repeat
+constexpr std::uint64_t kKeys = 20;
+constexpr double kNanosecondsMax = 100'000;  // 10,000 events/s
+constexpr std::uint64_t kLongRunFirst = 100'000;
+constexpr std::uint64_t kLongRunEvents = 2'000'000;
+constexpr std::uint64_t kLongRunWindow = 1'000;
+constexpr std::int64_t kLongRunSecondsMax = 170;
+constexpr double kGrowthMax = 20.0;
+
+double resident_megabytes() {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  long pages = 0;
+  long resident = 0;
+  if (file == nullptr || std::fscanf(file, "%ld %ld", &pages, &resident) != 2) std::abort();
+  std::fclose(file);
+  return static_cast<double>(resident) * 4096.0 / 1e6;
+}
+
+double thread_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+std::int64_t seconds_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+/// A server of its own with one worker.
+class Site final : public drip::Observer {
+ public:
+  Site(core::Units limit, bool durable)
+      : server_({.lines = durable ? std::vector<std::string>{"appendonly yes", "appendfsync always"}
+                                  : std::vector<std::string>{}}),
+        waits_(limit < static_cast<core::Units>(kEvents / kKeys)),
+        drip_(loop_,
+              {.redis = testing::redis_at(server_.port()),
+               .stream = testing::redis_drip_stream(limit, std::chrono::seconds{1}),
+               .on_delivery = [this](const broker::Outgoing&) { ++delivered_; }},
+              *this) {}
+
+  void on_verdict(const core::Stream&, const drip::EventVerdict&) override { ++decided_; }
+  void on_dead_letter(const core::Stream&, std::string_view, std::string_view reason) override {
+    throw std::runtime_error("a dead letter in a bench: " + std::string(reason));
+  }
+
+  void publish() {
+    const std::uint64_t number = next_++;
+    std::string body = R"({"id":"e)" + std::to_string(number) + R"(","key":"merchant_)" +
+                       std::to_string(number % kKeys) + R"(","amount":2500.00,"currency":"INR","note":")";
+    body.append(256 - body.size() - 2, 'x');
+    drip_.ingest().publish(
+        {.id = std::to_string(number), .body = body + "\"}", .attributes = {}, .published = {}},
+        [this](Result<void> done) {
+          if (!done) throw std::runtime_error(done.error().detail);
+          ++published_;
+        });
+  }
+  void fill() {
+    drip_.pipeline().pause();
+    for (std::uint64_t i = 0; i < kEvents; ++i) publish();
+    run_until([this] { return published_ == next_; });
+  }
+  std::uint64_t work_off() {
+    const double worker = thread_cpu_seconds();
+    const double redis = redis_cpu_seconds();
+    drip_.pipeline().resume();
+    run_until([this] { return decided_ == next_ && (waits_ || delivered_ == next_); });
+    worker_cpu_.push_back((thread_cpu_seconds() - worker) / kEvents * 1e6);
+    redis_cpu_.push_back((redis_cpu_seconds() - redis) / kEvents * 1e6);
+    return kEvents;
+  }
+  /// Publishes as it delivers; how many megabytes the process grew.
+  double long_run(std::uint64_t& events) {
+    const std::int64_t end = seconds_now() + kLongRunSecondsMax;
+    double at_first = 0;
+    while (delivered_ < kLongRunEvents && seconds_now() < end) {
+      while (next_ < kLongRunEvents && next_ - delivered_ < kLongRunWindow) publish();
+      loop_.run_for(Duration{200});
+      if (at_first == 0 && delivered_ >= kLongRunFirst) at_first = resident_megabytes();
+    }
+    events = delivered_;
+    return resident_megabytes() - at_first;
+  }
+
+  /// What the machine's other work does not change.
+  void print_cpu(const char* name) const {
+    std::printf("%-40s %8.1f us of worker CPU, %.1f us of Redis CPU per event\n", name, median(worker_cpu_),
+                median(redis_cpu_));
+  }
+
+ private:
+  [[nodiscard]] double redis_cpu_seconds() const {
+    const std::string cpu = server_.ask({"INFO", "cpu"});
+    const auto of = [&cpu](const std::string& name) {
+      return std::stod(cpu.substr(cpu.find(name) + name.size()));
+    };
+    return of("used_cpu_sys:") + of("used_cpu_user:");
+  }
+  template <class Holds>
+  void run_until(Holds holds) {
+    while (!holds()) loop_.run_for(Duration{200});
+  }
+
+  testing::RedisServer server_;
+  net::IoLoop loop_;
+  std::uint64_t next_ = 0;
+  std::uint64_t published_ = 0;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t decided_ = 0;
+  bool waits_;                      // nearly all events do
+  std::vector<double> worker_cpu_;  // us per event of each repeat
+  std::vector<double> redis_cpu_;
+  testing::RedisDrip drip_;
+};
+
+}  // namespace
+}  // namespace dripgate::bench
+
+int main(int argc, char** argv) {
+  using namespace dripgate::bench;
+  Comparison table("redis_drip", argc, argv);
+  constexpr dripgate::core::Units kNoLimit = 100'000'000;
+  Site now(kNoLimit, false), now_durable(kNoLimit, true), later(1, false), later_durable(1, true);
+  const auto add = [&table](const char* name, Site& site) {
+    table.add(name, [&site] { return site.work_off(); }, [&site] { site.fill(); });
+  };
+  add("passes at once", now);
+  add("passes at once, AOF always", now_durable);
+  add("waits in the timer", later);
+  add("waits in the timer, AOF always", later_durable);
+  table.run();
+  for (const char* name : {"passes at once", "passes at once, AOF always", "waits in the timer",
+                           "waits in the timer, AOF always"}) {
+    table.expect_at_most(name, kNanosecondsMax);
+  }
+  now.print_cpu("passes at once");
+  now_durable.print_cpu("passes at once, AOF always");
+  later.print_cpu("waits in the timer");
+  later_durable.print_cpu("waits in the timer, AOF always");
+  Site steady(kNoLimit, false);
+  std::uint64_t events = 0;
+  const double growth = steady.long_run(events);
+  std::printf("%" PRIu64 " events in the long run\n", events);
+  table.judge("growth of the worker from event 100,000 on", growth, kGrowthMax, "MB");
+  return table.verdict();
+}
