@@ -30,8 +30,11 @@ class TellingSink final : public broker::Sink {
   std::function<void(const broker::Outgoing&)> told_;
 };
 
+/// Of calls: a busy machine is no failure.
+inline constexpr Duration kUnhurried = std::chrono::seconds{10};
+
 struct RedisDripOptions {
-  redis::Options redis;  // the timeout is set to seconds: a busy machine is no failure
+  redis::Options redis;  // its timeout becomes kUnhurried
   std::string consumer = "worker";
   std::size_t partitions = 1;
   core::StreamPtr stream;
@@ -46,7 +49,8 @@ class RedisDrip {
       : stream_(options.stream),
         client_(make(loop, options.redis)),
         bookings_(store::make_redis_booking_store(*client_, {.partitions = options.partitions})),
-        broker_(*client_, loop, {.partitions = options.partitions, .consumer = options.consumer}),
+        broker_(*client_, loop,
+                {.partitions = options.partitions, .consumer = options.consumer, .call_timeout = kUnhurried}),
         ingest_(broker_.publisher("in")),
         source_(broker_.source("in")),
         overflow_(broker_.publisher(stream_->overflow_topic)),
@@ -76,7 +80,7 @@ class RedisDrip {
 
  private:
   static std::unique_ptr<redis::Client> make(net::IoLoop& loop, redis::Options options) {
-    options.timeout = std::chrono::seconds{5};
+    options.timeout = kUnhurried;
     auto made = redis::make_client(loop, std::move(options));
     if (!made) throw std::runtime_error(made.error().detail);
     return std::move(*made);

@@ -83,9 +83,9 @@ void StreamTimer::lapse(std::uint64_t token) {
   post_look();
 }
 
-// Counted in this process only: another one begins at the shortest again.
+// Counted in this process only: another one begins at the shortest delay again.
 Duration StreamTimer::next_delay(const std::string& id) {
-  if (lapses_.size() >= kLapsedMax && !lapses_.contains(id)) return kRedeliveryDelayMax;
+  if (lapses_.size() >= kLapsedMax) lapses_.clear();  // left behind by entries that others settled
   const int lapses = lapses_[id]++;
   Duration delay = kRedeliveryDelayMin;
   for (int i = 0; i < lapses && delay < kRedeliveryDelayMax; ++i) delay *= 2;
