@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "conformance/redis_backend.h"
 #include "sqlite/database.h"
 #include "store/memory/stores.h"
 #include "store/sqlite/stores.h"
@@ -129,12 +130,13 @@ std::vector<Backend> all_backends() {
       sqlite_backend("SqliteLongTurns", Disturbance::long_turns),
       sqlite_backend("SqliteTwoConnections", Disturbance::alternating),
       sqlite_backend("SqliteReopenedEachCall", Disturbance::reopened),
+      redis_backend(),
   };
 }
 
 std::vector<Backend> quick_backends() {
   return {memory_backend(), sqlite_backend("SqliteUnfiled", Disturbance::unfiled),
-          sqlite_backend("SqliteTwoConnections", Disturbance::alternating)};
+          sqlite_backend("SqliteTwoConnections", Disturbance::alternating), redis_backend()};
 }
 
 }  // namespace dripgate::testing

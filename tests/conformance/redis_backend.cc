@@ -1,0 +1,145 @@
+#include "conformance/redis_backend.h"
+
+#include <map>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "conformance/limits.h"
+#include "net/io_loop_impl.h"
+#include "redis/make_client.h"
+#include "store/redis/stores.h"
+#include "support/redis/redis_cluster.h"
+
+namespace dripgate::testing {
+namespace {
+
+constexpr Duration kPatience = 10s;
+
+/// Hash tags of a stream on the cluster: its keys lie on all primaries, and the keys of the tests that step
+/// the clock back for a key that was never seen lie on one (what a primary's clock said is remembered by
+/// primary).
+constexpr std::size_t kPartitions = 13;
+constexpr std::size_t kPrimaries = 3;
+
+/// Servers are kept for the tests of this program that follow: emptied, they are as new.
+class Servers {
+ public:
+  explicit Servers(bool cluster) {
+    if (cluster)
+      cluster_ = std::make_unique<RedisCluster>(kPrimaries, 0, RedisOptions{.clock = &clock});
+    else
+      single_ = std::make_unique<RedisServer>(RedisOptions{.clock = &clock});
+  }
+  static Servers& shared(bool cluster) {
+    static std::map<bool, std::unique_ptr<Servers>> made;
+    auto& servers = made[cluster];
+    if (!servers) servers = std::make_unique<Servers>(cluster);
+    return *servers;
+  }
+
+  [[nodiscard]] redis::Options options() const {
+    redis::Options options;
+    if (cluster_) options.layout = redis::Options::Layout::cluster;
+    for (const RedisServer* server : primaries())
+      options.nodes.push_back({.host = "127.0.0.1", .port = server->port()});
+    options.timeout = kPatience;
+    return options;
+  }
+  void empty() const {
+    for (const RedisServer* server : primaries()) {
+      const std::string answer = server->ask({"FLUSHALL"});
+      if (answer != "OK") throw std::runtime_error("FLUSHALL: " + answer);
+    }
+  }
+  SteeredClock clock;
+
+ private:
+  [[nodiscard]] std::vector<const RedisServer*> primaries() const {
+    if (!cluster_) return {single_.get()};
+    std::vector<const RedisServer*> all;
+    for (std::size_t i = 0; i < cluster_->primaries(); ++i) all.push_back(&cluster_->node(i));
+    return all;
+  }
+
+  std::unique_ptr<RedisServer> single_;
+  std::unique_ptr<RedisCluster> cluster_;
+};
+
+enum class Kind { single, reconnecting, cluster };
+
+class RedisStores : public StoreUnderTest {
+ public:
+  RedisStores(Clock& clock, Kind kind)
+      : clock_(clock), kind_(kind), servers_(Servers::shared(kind == Kind::cluster)) {
+    empty();
+    connect();
+  }
+
+  store::BookingStore& bookings() override {
+    servers_.clock.set(clock_.now());
+    return *bookings_;
+  }
+  store::CounterStore& counters() override {
+    servers_.clock.set(clock_.now());
+    return *counters_;
+  }
+  void settle() override {
+    if (kind_ == Kind::reconnecting) connect();
+  }
+  bool run_one() override {
+    loop_.impl()->context.restart();
+    return loop_.impl()->context.run_one_for(kPatience) > 0;
+  }
+  void empty() override { servers_.empty(); }
+
+ private:
+  void connect() {
+    bookings_.reset();
+    counters_.reset();
+    client_.reset();
+    auto made = redis::make_client(loop_, servers_.options());
+    if (!made) throw std::runtime_error(made.error().detail);
+    client_ = *std::move(made);
+    const bool cluster = kind_ == Kind::cluster;
+    bookings_ = store::make_redis_booking_store(*client_, {.partitions = cluster ? kPartitions : 1});
+    counters_ = store::make_redis_counter_store(*client_, {.cluster = cluster});
+    if (cluster) await_slot_map();
+  }
+  /// Until then a key's primary is a guess, and what is remembered of its clock with it.
+  void await_slot_map() {
+    bool known = false;
+    const std::string_view ping[] = {"PING"};
+    client_->each_primary(ping, [&](auto) { known = true; });
+    while (!known && run_one()) {
+    }
+  }
+
+  Clock& clock_;
+  Kind kind_;
+  Servers& servers_;
+  net::IoLoop loop_;
+  std::unique_ptr<redis::Client> client_;
+  std::unique_ptr<store::BookingStore> bookings_;
+  std::unique_ptr<store::CounterStore> counters_;
+};
+
+Backend backend(std::string name, Kind kind) {
+  return {std::move(name), [kind](Clock& clock) { return std::make_unique<RedisStores>(clock, kind); }};
+}
+
+}  // namespace
+
+Backend redis_backend() {
+  return backend("Redis", Kind::single);
+}
+
+Backend redis_reconnecting_backend() {
+  return backend("RedisNewClientEachCall", Kind::reconnecting);
+}
+
+Backend redis_cluster_backend() {
+  return backend("RedisCluster", Kind::cluster);
+}
+
+}  // namespace dripgate::testing

@@ -1,0 +1,139 @@
+// Bookings on Redis beyond the port's sentences: calls that share a script call answer as if they were asked
+// one after another, and a process that died leaves nothing that its successor would book twice.
+#include <random>
+
+#include "conformance/booking_fixture.h"
+#include "conformance/redis_backend.h"
+#include "store/memory/stores.h"
+
+namespace dripgate::testing {
+namespace {
+
+constexpr int kRounds = 60;
+constexpr int kCallsMax = 80;  // more than one script call takes
+
+class RedisBatches : public ::testing::Test {
+ protected:
+  using Answers = std::vector<std::string>;
+
+  static std::string words(const Result<core::ReserveAnswer>& answer) {
+    if (!answer) return to_string(answer.error().code);
+    return std::to_string(static_cast<int>(answer->outcome)) + " " + std::to_string(to_us(answer->now)) +
+           " " + std::to_string(to_us(answer->slot)) + " " + std::to_string(answer->generation) + " " +
+           std::to_string(to_us(answer->first_received)) + " " + std::to_string(answer->deciding_limit) +
+           " " + std::to_string(to_us(answer->valid_until));
+  }
+  static std::string words(const Result<core::GateAnswer>& answer) {
+    if (!answer) return to_string(answer.error().code);
+    return std::to_string(static_cast<int>(answer->outcome)) + " " + std::to_string(to_us(answer->slot)) +
+           " " + std::to_string(answer->generation) + " " + std::to_string(answer->deciding_limit);
+  }
+
+  /// All requests at once, without waiting for an answer in between.
+  template <class Answer, class Request>
+  Answers together(const std::vector<Request>& requests, auto call) {
+    Answers answers(requests.size());
+    std::size_t open = requests.size();
+    store::BookingStore& bookings = under->bookings();
+    for (std::size_t i = 0; i < requests.size(); ++i)
+      call(bookings, requests[i], Done<Answer>([&, i](Result<Answer> answer) {
+             answers[i] = words(answer);
+             --open;
+           }));
+    while (open > 0 && under->run_one()) {
+    }
+    EXPECT_EQ(open, 0u);
+    return answers;
+  }
+  template <class Answer, class Request>
+  Answers in_turn(const std::vector<Request>& requests, auto call) {
+    Answers answers;
+    for (const Request& request : requests)
+      call(*memory, request, Done<Answer>([&](Result<Answer> answer) { answers.push_back(words(answer)); }));
+    return answers;
+  }
+
+  VirtualClock clock;
+  std::unique_ptr<StoreUnderTest> under = redis_backend().make(clock);
+  std::unique_ptr<store::BookingStore> memory = store::make_memory_booking_store(clock);
+};
+
+std::vector<core::Limit> family(int number) {
+  if (number == 0) return {per(7, 10s)};
+  if (number == 1) return {per(3, 1s), per(20, 10s)};
+  if (number == 2) return {bucket(6, 10s, 4)};
+  return {log_of(9, 10s)};
+}
+
+TEST_F(RedisBatches, CallsThatTravelTogetherAnswerAsIfAskedInTurn) {
+  std::mt19937 random(7);
+  const auto reserve = [](store::BookingStore& store, const store::ReserveRequest& request, auto done) {
+    store.reserve(request, std::move(done));
+  };
+  const auto gate = [](store::BookingStore& store, const store::GateRequest& request, auto done) {
+    store.gate(request, std::move(done));
+  };
+  std::size_t booked = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    core::BookingPolicy made{.limits = family(round % 4), .max_delay = 90s};
+    made.spread = round % 8 < 4 ? core::Spread::even : core::Spread::start;
+    const auto policy = std::make_shared<core::BookingPolicy>(made);
+    std::vector<store::ReserveRequest> requests;
+    const auto prefix = std::to_string(round);
+    for (int i = 0; i < static_cast<int>(random() % kCallsMax); ++i) {
+      // Few ids: the same one comes again within the call, also with other bytes. (Under another key it is
+      // asked a second time, where it belongs, and then answers after the others.)
+      const auto id = random() % 60;
+      store::ReserveRequest request{.key = "s:" + prefix + (id % 5 == 0 ? "b" : "a"),
+                                    .event_id = prefix + "-" + std::to_string(id),
+                                    .body_digest = random() % 20 == 0 ? 8u : 7u,
+                                    .cost = random() % 4 == 0 ? static_cast<core::Units>(random() % 9) : 1,
+                                    .first_received = {},
+                                    .after_generation = {},
+                                    .policy = policy};
+      if (random() % 10 == 0) request.first_received = clock.now() - 5s;
+      if (random() % 10 == 0) request.after_generation = random() % 2;
+      requests.push_back(request);
+    }
+    ASSERT_EQ(together<core::ReserveAnswer>(requests, reserve),
+              in_turn<core::ReserveAnswer>(requests, reserve))
+        << "round " << round;
+    clock.advance(Duration{1ms} * (random() % 40'000));
+    std::vector<store::GateRequest> firings;
+    for (const auto& request : requests)
+      firings.push_back({.ticket = {.key = request.key,
+                                    .event_id = request.event_id,
+                                    .body_digest = request.body_digest,
+                                    .generation = static_cast<std::uint32_t>(random() % 2),
+                                    .slot = clock.now(),
+                                    .cost = std::max<core::Units>(1, request.cost),
+                                    .first_received = clock.now()},
+                         .policy = policy});
+    const auto answers = together<core::GateAnswer>(firings, gate);
+    ASSERT_EQ(answers, in_turn<core::GateAnswer>(firings, gate)) << "round " << round;
+    for (const auto& answer : answers) booked += answer.starts_with("1 ") ? 1 : 0;
+    clock.advance(10s);
+  }
+  EXPECT_GT(booked, 100u);
+}
+
+class RedisSuccessor : public BookingConformance {};
+
+INSTANTIATE_TEST_SUITE_P(Backends, RedisSuccessor, ::testing::Values(redis_reconnecting_backend()),
+                         backend_name);
+
+TEST_P(RedisSuccessor, ANewProcessThatAsksAgainGetsTheSameSlotAndBooksNothing) {
+  EXPECT_EQ(r("a", 2, 1000), "NOW");
+  EXPECT_EQ(r("b", 1, 1000), "AT 60000");
+  EXPECT_EQ(r("b", 1, 1001), "AT 60000");
+  EXPECT_EQ(r("a", 2, 1001), "NOW");
+  EXPECT_EQ(pending(), 1);
+  EXPECT_EQ(g("b", 0, 60000), "GO");
+  EXPECT_EQ(g("b", 0, 60001), "REBOOK 120000");  // released, not settled: its timer waits for the lease
+  EXPECT_TRUE(done("b", 0));
+  EXPECT_EQ(r("b", 1, 60002), "DUPLICATE");
+  EXPECT_EQ(pending(), 0);
+}
+
+}  // namespace
+}  // namespace dripgate::testing
