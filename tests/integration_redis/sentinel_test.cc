@@ -94,5 +94,19 @@ TEST(RedisSentinelFailover, ASwitchIsFollowedThoughTheOldPrimaryStillAnswers) {
   EXPECT_TRUE(asker.works({"SET", "k", "v"}));
 }
 
+TEST(RedisSentinelFailover, ASwitchIsHeardOfThoughNothingIsAskedAndTheOldPrimaryHangs) {
+  RedisSentinels site;
+  Asker asker(at(site));
+  ASSERT_TRUE(asker.works({"SET", "k", "v"}));
+  const auto is_at = [&](std::size_t node) {
+    return site.node(node).ask({"CLIENT", "LIST"}).find("name=dripgate") != std::string::npos;
+  };
+  ASSERT_TRUE(is_at(0));
+  site.node(0).pause();
+  EXPECT_TRUE(asker.until([&] { return is_at(1); })) << "no word of the switch";
+  EXPECT_EQ(shown(asker.ask({"SET", "k", "v"})), "OK");
+  site.node(0).resume();
+}
+
 }  // namespace
 }  // namespace dripgate::redis::testing
