@@ -1,5 +1,6 @@
 #include "conformance/redis_backend.h"
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "conformance/limits.h"
 #include "net/io_loop_impl.h"
 #include "redis/make_client.h"
+#include "store/redis/booking_names.h"
 #include "store/redis/stores.h"
 #include "support/redis/redis_cluster.h"
 
@@ -78,14 +80,18 @@ class RedisStores : public StoreUnderTest {
 
   store::BookingStore& bookings() override {
     servers_.clock.set(clock_.now());
+    asked_bookings_ = true;
     return *bookings_;
   }
   store::CounterStore& counters() override {
     servers_.clock.set(clock_.now());
+    asked_counters_ = true;
     return *counters_;
   }
   void settle() override {
     if (kind_ == Kind::reconnecting) connect();
+    if (std::exchange(asked_bookings_, false) && kind_ == Kind::cluster) see_every_clock_of_bookings();
+    if (std::exchange(asked_counters_, false) && kind_ == Kind::cluster) see_every_clock();
   }
   bool run_one() override {
     loop_.impl()->context.restart();
@@ -115,8 +121,45 @@ class RedisStores : public StoreUnderTest {
     }
   }
 
+  /// A counter store knows the latest time of each primary that it has asked. The tests know one clock: so
+  /// every primary is asked after every call.
+  void see_every_clock() {
+    std::size_t unseen = client_->shards();
+    std::vector<bool> seen(unseen);
+    for (int tag = 0; unseen > 0; ++tag) {
+      const std::string key = "{" + std::to_string(tag) + "}";
+      if (seen[client_->shard(key)]) continue;
+      seen[client_->shard(key)] = true;
+      bool answered = false;
+      counters_->peek({{.key = key, .limit = per(1, 1s)}}, [&](const auto&) { answered = true; });
+      while (!answered && run_one()) {
+      }
+      --unseen;
+    }
+  }
+
+  void see_every_clock_of_bookings() {
+    static const auto policy =
+        std::make_shared<const core::BookingPolicy>(core::BookingPolicy{.limits = {per(1, 1s)}});
+    const store::BookingNames names("", kPartitions);
+    std::vector<bool> seen(client_->shards());
+    for (int number = 0; std::ranges::count(seen, false) > 0; ++number) {
+      const std::string key = "clock:" + std::to_string(number);
+      const auto tag = store::BookingNames::tag_of(key);
+      const std::size_t shard = client_->shard(names.place("clock", names.partition_of(tag)));
+      if (seen[shard]) continue;
+      seen[shard] = true;
+      bool answered = false;
+      bookings_->inspect(key, policy, [&](const auto&) { answered = true; });
+      while (!answered && run_one()) {
+      }
+    }
+  }
+
   Clock& clock_;
   Kind kind_;
+  bool asked_bookings_ = false;
+  bool asked_counters_ = false;
   Servers& servers_;
   net::IoLoop loop_;
   std::unique_ptr<redis::Client> client_;

@@ -3,6 +3,7 @@
 
 #include "conformance/booking_history.h"
 #include "conformance/counter_history.h"
+#include "conformance/redis_backend.h"
 
 namespace rc {
 
@@ -35,6 +36,7 @@ constexpr int kReachedMin = 15;
 class CounterModelTest : public ::testing::TestWithParam<Backend> {};
 
 INSTANTIATE_TEST_SUITE_P(Backends, CounterModelTest, ::testing::ValuesIn(quick_backends()), backend_name);
+INSTANTIATE_TEST_SUITE_P(Cluster, CounterModelTest, ::testing::Values(redis_cluster_backend()), backend_name);
 
 TEST_P(CounterModelTest, AnyHistoryGivesTheAnswersOfThePlainModel) {
   Reached reached;

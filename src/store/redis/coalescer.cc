@@ -39,21 +39,21 @@ void Coalescer::consume(Charge charge, Done<core::Decision> done) {
     scripts_.client().when_writable(number, guard_.wrap([this, number] { flush(number); }));
 }
 
-/// In arrival order for every key: what is under way for a key goes out before its next one.
+/// A fast path may leave a request to the generic script, which then comes later: so where requests of one
+/// key differ, all of them take the generic one, in their order.
 void Coalescer::flush(std::size_t number) {
   const Shard shard = std::exchange(shards_[number], {});
+  std::unordered_map<std::string_view, std::size_t> kinds;  // of requests, by key
+  for (const EqualPtr& equal : shard.pending) ++kinds[equal->charge().key];
   std::unordered_map<std::string_view, Batch> batches;  // by tag
   for (const EqualPtr& equal : shard.pending) {
-    Batch& batch = batches[scripts_.tag_of(equal->charge().key)];
-    const bool again = std::any_of(batch.begin(), batch.end(), [&](const EqualPtr& other) {
-      return other->charge().key == equal->charge().key;
-    });
-    if (again || batch.size() == kKeysPerCallMax) send(std::exchange(batch, {}));
-    if (is_common(equal->charge())) {
-      batch.push_back(equal);
-    } else {
+    if (kinds[equal->charge().key] > 1 || !is_common(equal->charge())) {
       send_generic(equal);
+      continue;
     }
+    Batch& batch = batches[scripts_.tag_of(equal->charge().key)];
+    batch.push_back(equal);
+    if (batch.size() == kKeysPerCallMax) send(std::exchange(batch, {}));
   }
   for (auto& [tag, batch] : batches)
     if (!batch.empty()) send(std::move(batch));

@@ -16,9 +16,6 @@ namespace {
 
 using redis::Script;
 
-/// A calendar window's days are sent anew once, by the time that the first answer told.
-constexpr int kDaysTriesMax = 2;
-
 const Script& consume_script() {
   static const Script script{lua::consume};
   return script;
@@ -137,33 +134,34 @@ Result<Heard> CounterScripts::hear(Result<CounterReply> reply, const Called& cal
 }
 
 void CounterScripts::consume(std::shared_ptr<const Charges> charges, core::Units requests, Done<Heard> done) {
-  run(consume_script(), std::move(charges), requests, 1, std::move(done));
+  run(consume_script(), std::move(charges), requests, std::nullopt, std::move(done));
 }
 
 void CounterScripts::peek(std::shared_ptr<const Charges> charges, Done<Heard> done) {
-  run(peek_script(), std::move(charges), 1, 1, std::move(done));
+  run(peek_script(), std::move(charges), 1, std::nullopt, std::move(done));
 }
 
+/// `told`: the time of a first answer that lacked days of a calendar window; they are sent anew once.
 void CounterScripts::run(const Script& script, std::shared_ptr<const Charges> charges, core::Units requests,
-                         int tries, Done<Heard> done) {
+                         std::optional<WallTime> told, Done<Heard> done) {
   const Called sent = called(charges->front().key);
   CallWords keys;
   CallWords arguments;
   arguments.add(us_word(sent.floor));
   arguments.add(std::to_string(requests));
   for (const Charge& charge : *charges)
-    arguments.add(pack_charge(charge, keys.key_place(redis_key(charge.key)), sent.floor));
+    arguments.add(pack_charge(charge, keys.key_place(redis_key(charge.key)), told.value_or(sent.floor)));
   client_.run(script, keys.views(), arguments.views(),
-              guard_.wrap([this, &script, charges, requests, tries, sent,
+              guard_.wrap([this, &script, charges, requests, told, sent,
                            done = std::move(done)](Result<redis::Reply> answer) mutable {
                 if (!answer) return done(std::unexpected(std::move(answer).error()));
                 auto reply = read_counter_reply(*std::move(answer));
                 const bool needs_days = reply && reply->trouble == Trouble::needs_days;
                 auto heard = hear(std::move(reply), sent);
                 if (!heard || !needs_days) return done(std::move(heard));
-                if (tries == kDaysTriesMax)
+                if (told)
                   return done(fail(ErrorCode::corrupt, "a calendar window has no day around Redis' time"));
-                run(script, charges, requests, tries + 1, std::move(done));
+                run(script, charges, requests, heard->now, std::move(done));
               }));
 }
 

@@ -73,7 +73,7 @@ class CounterScripts {
   [[nodiscard]] Called called(const std::string& key) const;
   [[nodiscard]] Result<Heard> hear(Result<CounterReply> reply, const Called& called);
   void run(const redis::Script& script, std::shared_ptr<const Charges> charges, core::Units requests,
-           int tries, Done<Heard> done);
+           std::optional<WallTime> told, Done<Heard> done);
   void consume_bucket(const BucketCall& call, Done<Heard> done);
 
   redis::Client& client_;
