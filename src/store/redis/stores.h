@@ -17,15 +17,15 @@ struct RedisStoreOptions {
 
 /// Charges of one request whose keys share a hash tag (without a cluster: all) are one call. Of several tags
 /// each is asked in turn, and a denial gives back what earlier ones took; if that fails, or an error ends the
-/// request, units may stay spent. What a later tag sees has a time of its own: `refund` of a sliding log finds
-/// the units of the tag that was asked last only. `client` outlives the store.
+/// request, units may stay spent. What a later tag sees has a time of its own: `refund` of a sliding log
+/// finds the units of the tag that was asked last only. `client` outlives the store.
 [[nodiscard]] std::unique_ptr<CounterStore> make_redis_counter_store(redis::Client& client,
                                                                      RedisStoreOptions options = {});
 
 struct RedisBookingOptions {
   std::string key_prefix{};  // before every key; no braces in it
-  /// Hash tags that a stream's booking keys are spread over, 1 to 100: the primaries of a cluster that can share
-  /// its load. Part of the layout: with another number, events and keys of before are not found.
+  /// Hash tags that a stream's booking keys are spread over, 1 to 100: the primaries of a cluster that can
+  /// share its load. Part of the layout: with another number, events and keys of before are not found.
   std::size_t partitions = 1;
 };
 
