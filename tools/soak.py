@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The long runs of docs/verification.md, with the real binary: `./dev soak [kill|real] [options]`.
+"""The long runs of docs/verification.md, with the real binary: `./dev soak [kill|real|redis] [options]`.
 
 kill: kill -9 of `dripgate up` many times at random while events are published with ids and retries.
+redis: a serve, workers, dispatchers and a consumer on one Redis; any of them is killed every 200 ms, and Redis itself once.
 real: up, sink and publish in real time under a limit per minute.
 Each prints what it counted and exits 1 when something is lost, a window is exceeded or an id is unknown."""
 import argparse
@@ -17,10 +18,10 @@ import tempfile
 import time
 import urllib.request
 
-CONFIG = """store: {{ sqlite: ./dripgate.db }}
+CONFIG = """store: {store}
 streams:
   - id: payouts
-    source: {{ embedded: payouts }}
+    source: {{ {source}: payouts }}
     eventId: "{{payoutId}}"
     key: "merchant_{{merchant_id}}:payout"
     limits: [ {{ {limit} }} ]
@@ -54,16 +55,35 @@ def listens(port):
 class Bench:
     """A sink and a `dripgate up` in a folder of their own; children are ended by their own id."""
 
-    def __init__(self, binary, folder, limit, spread):
+    def __init__(self, binary, folder, limit, spread, redis=None):
         self.binary, self.folder = binary, pathlib.Path(folder)
         self.port, self.sink_port = free_port(), free_port()
+        store = f'{{ redis: {{ url: "redis://127.0.0.1:{redis}" }} }}' if redis else "{ sqlite: ./dripgate.db }"
         (self.folder / "dripgate.yaml").write_text(
-            CONFIG.format(limit=limit, spread=spread, sink=self.sink_port, port=self.port))
+            CONFIG.format(store=store, source="redis" if redis else "embedded", limit=limit, spread=spread,
+                          sink=self.sink_port, port=self.port))
         self.children = []
         self.up = None
+        self.redis_port = redis
         self.sink = self.start(["sink", "--listen", f"127.0.0.1:{self.sink_port}", "--log", "sink.ndjson"], "sink.log")
         self.wait_for_port(self.sink, self.sink_port)
-        self.start_up()
+        if not redis:
+            self.start_up()
+
+    def start_redis(self):
+        """AOF, every write synced: what a drip that lives in Redis asks for."""
+        out = open(self.folder / "redis.log", "ab")
+        child = subprocess.Popen(
+            ["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1", "--dir", str(self.folder), "--save", "",
+             "--appendonly", "yes", "--appendfsync", "always"], stdout=out, stderr=out)
+        self.children.append(child)
+        self.wait_for_port(child, self.redis_port)
+        return child
+
+    def kill(self, child):
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        self.children.remove(child)
 
     def start(self, arguments, log, **options):
         out = open(self.folder / log, "ab")
@@ -83,9 +103,7 @@ class Bench:
         self.wait_for_port(self.up, self.port)
 
     def kill_up(self):
-        self.up.send_signal(signal.SIGKILL)
-        self.up.wait()
-        self.children.remove(self.up)
+        self.kill(self.up)
 
     def status(self):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/v1/streams/payouts", timeout=10) as answer:
@@ -205,6 +223,76 @@ def run_kill(options, folder):
         bench.end()
 
 
+PARTS = ["serve", "worker", "worker", "worker", "dispatch", "dispatch", "consume"]
+KILL_EVERY = 0.2  # seconds
+
+
+def run_redis(options, folder):
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
+    pick = random.Random(seed)
+    bench = Bench(options.binary, folder, f"rps: {options.rps}", "even", redis=free_port())
+    began = time.monotonic()
+    try:
+        redis = bench.start_redis()
+        parts = [bench.start([part, "-c", "dripgate.yaml"], f"{part}.log") for part in PARTS]
+        bench.wait_for_port(parts[0], bench.port)
+        publisher = bench.start(["publish", "payouts", "-", "--url", f"http://127.0.0.1:{bench.port}", "--batch", "50",
+                                 "--retries", "400", "--json"], "publish.log", stdin=subprocess.PIPE)
+        rate = options.keys * options.rps
+        sent, kills, redis_kills, next_kill = 0, 0, 0, time.monotonic() + KILL_EVERY
+        started = time.monotonic()
+        while sent < options.events:
+            now = time.monotonic()
+            due = min(options.events, int((now - started) * rate) + 1, sent + 500)
+            publisher.stdin.write(b"".join(payout(i, options.keys) for i in range(sent, due)))
+            publisher.stdin.flush()
+            sent = due
+            if now >= next_kill:
+                next_kill = now + KILL_EVERY
+                victim = pick.randrange(len(parts))
+                bench.kill(parts[victim])
+                parts[victim] = bench.start([PARTS[victim], "-c", "dripgate.yaml"], f"{PARTS[victim]}.log")
+                kills += 1
+            if not redis_kills and sent > options.events // 2:
+                bench.kill(redis)
+                redis = bench.start_redis()
+                redis_kills += 1
+            time.sleep(0.005)
+        publisher.stdin.close()
+        if publisher.wait(timeout=DRAIN_WITHIN) != 0:
+            print("publish did not take every event in:", (bench.folder / "publish.log").read_text())
+        killed_for = time.monotonic() - began
+        expected = {f"pay_{i}" for i in range(options.events)}
+        wait_for_all(bench, expected)
+        end = time.monotonic() + DRAIN_WITHIN
+        while (bench.status()["backlog"] or pending_entries(bench)) and time.monotonic() < end:
+            time.sleep(1.0)
+        result, good = judge(bench, expected, len("2026-08-03T14:02:00"), options.rps)
+        result["entries pending or unread in any topic"] = pending_entries(bench)
+        good = good and publisher.returncode == 0 and not result["entries pending or unread in any topic"]
+        details = (f"{', '.join(PARTS)} on one Redis (AOF, always); kill -9 of one of them every {KILL_EVERY} s, {kills} times at random (seed {seed}), and "
+                   f"of Redis once, within {killed_for:.0f} s while {options.events} events over {options.keys} keys were published with ids and "
+                   f"retries, {options.rps} per second and key; all delivered and settled after {time.monotonic() - began:.0f} s.")
+        return report("Parts on Redis", details, result, good)
+    finally:
+        bench.end()
+
+
+def redis_words(bench, *words):
+    out = subprocess.run(["redis-cli", "-p", str(bench.redis_port), *words], capture_output=True, text=True, check=True)
+    return out.stdout.split()
+
+
+def pending_entries(bench):
+    """Entries left in the streams: acked ones are deleted."""
+    cursor, left = "0", 0
+    while True:
+        cursor, *keys = redis_words(bench, "SCAN", cursor, "COUNT", "10000", "TYPE", "stream")
+        left += sum(int(redis_words(bench, "XLEN", key)[0]) for key in keys)
+        if cursor == "0":
+            return left
+
+
 def run_real(options, folder):
     source = pathlib.Path(__file__).resolve().parent.parent / "examples" / "payouts.ndjson"
     bench = Bench(options.binary, folder, f"rpm: {options.rpm}", "even")
@@ -238,7 +326,7 @@ def run_real(options, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", help="the build folder with the binary")
-    parser.add_argument("run", nargs="?", choices=["kill", "real", "all"], default="all")
+    parser.add_argument("run", nargs="?", choices=["kill", "real", "redis", "all"], default="all")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--keys", type=int, default=20)
@@ -248,7 +336,7 @@ def main():
     options = parser.parse_args()
     options.binary = str((pathlib.Path(options.build) / "dripgate").resolve())
     status = 0
-    for name, run in (("kill", run_kill), ("real", run_real)):
+    for name, run in (("kill", run_kill), ("redis", run_redis), ("real", run_real)):
         if options.run in (name, "all"):
             with tempfile.TemporaryDirectory(prefix="dripgate-soak-") as folder:
                 status |= run(options, folder)

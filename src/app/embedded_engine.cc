@@ -17,10 +17,10 @@ EmbeddedEngine::~EmbeddedEngine() {
 
 Result<void> EmbeddedEngine::open() {
   const config::ConfigPtr config = context_.snapshot.get();
-  if (std::holds_alternative<config::RedisStore>(config->store)) {
+  if (context_.roles != drip::Roles{}) {
     return fail(ErrorCode::invalid_argument,
-                "streams on Redis do not run yet (docs/not-yet.md); accepted: store: { sqlite: PATH } or { "
-                "memory: {} }");
+                "a process for a part of the work needs a store that processes share; accepted: store: { "
+                "redis: ... }, or `dripgate up`, which does everything");
   }
   const auto* file = std::get_if<config::SqliteStore>(&config->store);
   in_memory_ = file == nullptr;

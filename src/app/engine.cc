@@ -1,6 +1,7 @@
 #include "app/engine.h"
 
 #include "app/embedded_engine.h"
+#include "app/redis_engine.h"
 
 namespace dripgate::app {
 
@@ -11,6 +12,9 @@ void Engine::start_lines(const std::function<LinePorts(const config::StreamSetti
 }
 
 std::unique_ptr<Engine> make_engine(EngineContext context) {
+  if (std::holds_alternative<config::RedisStore>(context.snapshot.get()->store)) {
+    return std::make_unique<RedisEngine>(std::move(context));
+  }
   return std::make_unique<EmbeddedEngine>(std::move(context));
 }
 

@@ -1,5 +1,5 @@
-// Engine: every stream's pipeline over the store of the config: the embedded file (embedded_engine.h). Opened
-// by App before the loop starts, then on the loop.
+// Engine: every stream's pipeline over the store of the config: the embedded file (embedded_engine.h) or
+// Redis (redis_engine.h). Opened by App before the loop starts, then on the loop.
 #pragma once
 
 #include <functional>
@@ -44,6 +44,8 @@ class Engine : public Turn {
   [[nodiscard]] virtual store::BookingStore& bookings() = 0;
   /// False while the disk is full: nothing new is taken in, what is booked goes out (sqlite/space.h).
   [[nodiscard]] virtual bool has_room() { return true; }
+  /// False: what comes in is decided by another process.
+  [[nodiscard]] bool decides_here() const { return context_.roles.intake; }
 
   /// Null: no such stream, or the pipelines are down.
   [[nodiscard]] StreamLine* find(const std::string& stream) { return lines_.find(stream); }

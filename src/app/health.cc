@@ -14,6 +14,16 @@ void Health::clear(const std::string& cause) {
   faults_.erase(cause);
 }
 
+void Health::warn(std::string sentence) {
+  const std::scoped_lock lock(mutex_);
+  if (warnings_.size() < kWarningsMax) warnings_.push_back(std::move(sentence));
+}
+
+std::vector<std::string> Health::warnings() const {
+  const std::scoped_lock lock(mutex_);
+  return warnings_;
+}
+
 std::vector<std::string> Health::reasons() const {
   const std::scoped_lock lock(mutex_);
   std::vector<std::string> reasons;

@@ -71,7 +71,7 @@ void Ingest::append(StreamLine& line, std::vector<server::IngestEvent> events,
   auto call = std::make_shared<IngestCall>();
   call->stream = stream->id;
   call->done = std::move(done);
-  call->waiting = !engine_.paused(stream->id);
+  call->waiting = engine_.decides_here() && !engine_.paused(stream->id);
   call->answers.resize(events.size());
   call->message_ids.resize(events.size());
   std::vector<broker::Message> messages;

@@ -152,6 +152,7 @@ Service::Readiness Service::readiness() const {
   Readiness readiness;
   readiness.reasons = health_.reasons();
   readiness.ready = readiness.reasons.empty();
+  readiness.warnings = health_.warnings();
   return readiness;
 }
 

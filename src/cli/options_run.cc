@@ -1,4 +1,5 @@
 // Options of the verbs that run something in this process: up, lint, sink, demo, version.
+#include <array>
 #include <memory>
 
 #include <CLI/App.hpp>
@@ -14,20 +15,55 @@ namespace {
 
 constexpr std::int64_t kClockScaleMax = 1000;
 
-void add_up(CLI::App& program, Run& run) {
-  auto options = std::make_shared<UpOptions>();
-  CLI::App& verb = *program.add_subcommand("up", "Run everything in this process, until SIGTERM or SIGINT");
+CLI::App& add_process(CLI::App& program, Run& run, const char* name, const char* what, Part part,
+                      std::shared_ptr<UpOptions>& options) {
+  options = std::make_shared<UpOptions>();
+  options->part = part;
+  CLI::App& verb = *program.add_subcommand(name, what);
   verb.add_option("-c,--config", options->config, "The config file; read again when it changes or on SIGHUP")
       ->capture_default_str()
       ->type_name("FILE");
+  verb.add_option("--port", options->port, "Listen on this port instead of the config's; 0: any free one")
+      ->type_name("PORT");
+  verb.add_flag("--json-log", options->json_log, "Log lines as JSON");
+  verb.add_flag("-v,--verbose", options->verbose, "Log more");
+  verb.callback([&run, options] { run = [options] { return run_up(*options); }; });
+  return verb;
+}
+
+void add_up(CLI::App& program, Run& run) {
+  std::shared_ptr<UpOptions> options;
+  CLI::App& verb = add_process(program, run, "up", "Run everything in this process, until SIGTERM or SIGINT",
+                               Part::all, options);
   verb.add_option("--clock-scale", options->clock_scale,
                   "Run the clock N times as fast, to try a config out: new embedded store and loopback only")
       ->check(CLI::Range(std::int64_t{1}, kClockScaleMax))
       ->type_name("N");
-  verb.add_flag("--json-log", options->json_log, "Log lines as JSON");
-  verb.add_flag("-v,--verbose", options->verbose, "Log more");
   verb.footer("Example: dripgate up -c dripgate.yaml");
-  verb.callback([&run, options] { run = [options] { return run_up(*options); }; });
+}
+
+/// Parts of `up`, any number of each, on a store that processes share.
+void add_parts(CLI::App& program, Run& run) {
+  struct Verb {
+    const char* name;
+    Part part;
+    const char* what;
+  };
+  static constexpr std::array kVerbs{
+      Verb{"serve", Part::serve, "Only HTTP: ingest, operation, dead letters (store: Redis)"},
+      Verb{"worker", Part::worker,
+           "Only the source: reserve, then deliver, book or dead-letter (store: Redis)"},
+      Verb{"dispatch", Part::dispatch,
+           "Only the timer: let booked events go when they are due (store: Redis)"},
+      Verb{"consume", Part::consume, "Only the overflow topic: deliver what was let go (store: Redis)"}};
+  for (const Verb& verb : kVerbs) {
+    std::shared_ptr<UpOptions> options;
+    add_process(program, run, verb.name, verb.what, verb.part, options)
+        .footer(
+            "Any number of each may run; without --port worker, dispatch and consume listen (metrics, "
+            "health) on "
+            "any free port.\nExample: dripgate worker -c dripgate.yaml --port 9101");
+  }
 }
 
 void add_lint(CLI::App& program, Run& run) {
@@ -80,6 +116,7 @@ void add_demo(CLI::App& program, Run& run) {
 
 void add_run_verbs(CLI::App& program, Run& run) {
   add_up(program, run);
+  add_parts(program, run);
   add_lint(program, run);
   add_sink(program, run);
   add_demo(program, run);

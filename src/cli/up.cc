@@ -1,4 +1,5 @@
-// `dripgate up`: the whole product in this process, until SIGTERM or SIGINT.
+// `dripgate up`: the whole product in this process, until SIGTERM or SIGINT; `serve`, `worker`, `dispatch`
+// and `consume`: a part of it.
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -34,11 +35,27 @@ Result<void> check_scale(const UpOptions& options, const config::Config& config)
                 "--clock-scale is for trying things out: server.listen must be a loopback address, not " +
                     config.server.host);
   }
+  if (std::holds_alternative<config::RedisStore>(config.store)) {
+    return fail(ErrorCode::invalid_argument,
+                "--clock-scale needs an embedded store: Redis' own clock decides there");
+  }
   const auto* file = std::get_if<config::SqliteStore>(&config.store);
   if (file == nullptr || !std::filesystem::exists(file->path)) return {};
   return fail(ErrorCode::invalid_argument,
               "--clock-scale needs a new database, because its clock runs ahead of real time: " + file->path +
                   " exists");
+}
+
+drip::Roles roles_of(Part part) {
+  return {.intake = part == Part::all || part == Part::worker,
+          .dispatch = part == Part::all || part == Part::dispatch,
+          .consume = part == Part::all || part == Part::consume};
+}
+
+/// Several processes of one machine read one config: only one of them can listen where it says.
+std::optional<std::uint16_t> port_of(const UpOptions& options) {
+  const bool listens_as_configured = options.part == Part::all || options.part == Part::serve;
+  return options.port || listens_as_configured ? options.port : std::uint16_t{0};
 }
 
 std::optional<config::Config> load_config(const std::string& path, int& exit) {
@@ -79,6 +96,8 @@ int run_up(const UpOptions& options) {
   settings.config = std::make_shared<const config::Config>(std::move(*config));
   settings.clock_scale = options.clock_scale;
   settings.environment = environment;
+  settings.roles = roles_of(options.part);
+  settings.port = port_of(options);
   settings.log.json = options.json_log;
   if (options.verbose) settings.log.level = obs::Level::debug;
   const config::ConfigPtr kept = settings.config;

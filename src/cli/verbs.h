@@ -19,8 +19,13 @@ inline constexpr int kExitRefused = 1;      // it could not be done, or not for 
 inline constexpr int kExitUsage = 2;        // the command line or a file it names
 inline constexpr int kExitUnreachable = 3;  // no answer from the server
 
+/// Which part of the work a process does: everything, or one of them beside other processes on one Redis.
+enum class Part : std::uint8_t { all, serve, worker, dispatch, consume };
+
 struct UpOptions {
+  Part part = Part::all;
   std::string config = "dripgate.yaml";
+  std::optional<std::uint16_t> port;  // empty: the config's, or for worker, dispatch and consume any free one
   std::int64_t clock_scale = 1;
   bool json_log = false;
   bool verbose = false;

@@ -38,6 +38,8 @@ struct Roles {
   bool intake = true;    // source -> reserve -> sink, timer or dead letter
   bool dispatch = true;  // timer -> gate -> overflow topic
   bool consume = true;   // overflow topic -> sink
+
+  friend bool operator==(const Roles&, const Roles&) = default;
 };
 
 struct PipelineStatus {

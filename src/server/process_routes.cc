@@ -38,7 +38,11 @@ void healthz(const VisitPtr& visit) {
 // A stranger learns yes or no; the reasons name files and peers.
 void readyz(const VisitPtr& visit) {
   const auto readiness = visit->service().readiness();
-  if (readiness.ready) return visit->answer(json_response(200, {{"ready", true}}));
+  if (readiness.ready) {
+    nlohmann::json body{{"ready", true}};
+    if (!readiness.warnings.empty() && !visit->identity.empty()) body["warnings"] = readiness.warnings;
+    return visit->answer(json_response(200, body));
+  }
   http::Response response = http::problem(503, "not-ready", "this process does not take work right now");
   auto body = nlohmann::ordered_json::parse(response.body);
   if (!visit->identity.empty()) body["reasons"] = readiness.reasons;

@@ -66,7 +66,8 @@ class StreamService {
 
   struct Readiness {
     bool ready = true;
-    std::vector<std::string> reasons;  // one sentence each, when not ready
+    std::vector<std::string> reasons;   // one sentence each, when not ready
+    std::vector<std::string> warnings;  // what works, but promises less: a setting of the store
   };
   [[nodiscard]] virtual Readiness readiness() const = 0;
   [[nodiscard]] virtual WallTime now() const = 0;
