@@ -28,11 +28,14 @@ if text then
     if arrival - now > full + 5000000 then return reply end
   end
 end
-local fits = math.floor((now + full - arrival) / ARGV[4])
+local cost = ARGV[4] + 0
+local fits = math.floor((now + full - arrival) / cost)
 if fits > 0 then
-  local asked = ARGV[3] + 0
-  if fits > asked then fits = asked end
-  redis.call('SET', KEYS[1], string.format('%d', arrival + fits * ARGV[4] - 1600000000000000) .. ARGV[2], 'PX',
-    lifetime)
+  if ARGV[3] == '1' then
+    fits = 1
+  elseif fits > ARGV[3] + 0 then
+    fits = ARGV[3] + 0
+  end
+  redis.call('SET', KEYS[1], string.format('%d', arrival + fits * cost - 1600000000000000) .. ARGV[2], 'PX', lifetime)
 end
 return reply
