@@ -1,5 +1,6 @@
 // The BookingStore port on every backend: identity, ends of a booking, repeats. Times are milliseconds.
 #include "conformance/booking_fixture.h"
+#include "conformance/redis_backend.h"
 
 namespace dripgate::testing {
 namespace {
@@ -7,6 +8,8 @@ namespace {
 class BookingIdentity : public BookingConformance {};
 
 INSTANTIATE_TEST_SUITE_P(Backends, BookingIdentity, ::testing::ValuesIn(all_backends()), backend_name);
+INSTANTIATE_TEST_SUITE_P(OnCluster, BookingIdentity, ::testing::Values(redis_cluster_backend()),
+                         backend_name);
 
 TEST_P(BookingIdentity, AskingAgainReturnsTheSlotAndBooksNothing) {
   EXPECT_EQ(r("a", 2, 1000), "NOW");

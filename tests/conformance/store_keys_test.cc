@@ -1,6 +1,7 @@
 // The BookingStore port on every backend: what is said of a whole key (freeze, reset, inspect), the store's
 // clock, a store that was emptied, and how long things are remembered. Times are milliseconds.
 #include "conformance/booking_fixture.h"
+#include "conformance/redis_backend.h"
 
 namespace dripgate::testing {
 namespace {
@@ -11,6 +12,7 @@ class BookingKeys : public BookingConformance {
 };
 
 INSTANTIATE_TEST_SUITE_P(Backends, BookingKeys, ::testing::ValuesIn(all_backends()), backend_name);
+INSTANTIATE_TEST_SUITE_P(OnCluster, BookingKeys, ::testing::Values(redis_cluster_backend()), backend_name);
 
 TEST_P(BookingKeys, NobodyPassesAFrozenKeyAndTheLongestFreezeWins) {
   clock.set(ms(1000));

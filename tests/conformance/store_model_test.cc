@@ -72,6 +72,8 @@ class BookingDifferentialTest : public ::testing::TestWithParam<Backend> {};
 
 INSTANTIATE_TEST_SUITE_P(Backends, BookingDifferentialTest, ::testing::ValuesIn(quick_backends()),
                          backend_name);
+INSTANTIATE_TEST_SUITE_P(OnCluster, BookingDifferentialTest, ::testing::Values(redis_cluster_backend()),
+                         backend_name);
 
 TEST_P(BookingDifferentialTest, AnyHistoryGivesTheAnswersOfTheMemoryStoreAndExceedsNothing) {
   BookingReached reached;

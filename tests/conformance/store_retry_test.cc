@@ -1,6 +1,7 @@
 // A further delivery names the generation that is over; what the gate did to that generation in between must
 // not hide it.
 #include "conformance/booking_fixture.h"
+#include "conformance/redis_backend.h"
 
 namespace dripgate::testing {
 namespace {
@@ -36,6 +37,7 @@ TEST_P(Retries, ADeadLetterOfTheGateKeepsItsReasonWhenTheLimitRisesAgain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Retries, ::testing::ValuesIn(all_backends()), backend_name);
+INSTANTIATE_TEST_SUITE_P(OnCluster, Retries, ::testing::Values(redis_cluster_backend()), backend_name);
 
 }  // namespace
 }  // namespace dripgate::testing

@@ -1,5 +1,6 @@
 // The vectors of docs/booking.md, through the port, on every backend. Times are milliseconds.
 #include "conformance/booking_fixture.h"
+#include "conformance/redis_backend.h"
 
 namespace dripgate::testing {
 namespace {
@@ -7,6 +8,7 @@ namespace {
 class BookingVectors : public BookingConformance {};
 
 INSTANTIATE_TEST_SUITE_P(Backends, BookingVectors, ::testing::ValuesIn(all_backends()), backend_name);
+INSTANTIATE_TEST_SUITE_P(OnCluster, BookingVectors, ::testing::Values(redis_cluster_backend()), backend_name);
 
 TEST_P(BookingVectors, EvenSpreadPlacesUnitsByOffset) {
   use({per(2, 60s)}, core::Spread::even);
