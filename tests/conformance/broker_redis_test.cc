@@ -218,8 +218,8 @@ TEST_F(RedisBroker, TwoProcessesFireEachEntryOnceAndAnotherAfterALease) {
 
 TEST_F(RedisBroker, ATimerEntryTakesLittleBesideItsPayload) {
   constexpr int kEntries = 20'000;
-  constexpr double kBytesPerEntryMax =
-      330;  // with two copies of a 35-byte id; measured: see bench/redis_drip.cc
+  // Measured: 368 to 374, for three copies of a 35-byte id, two dictionary entries and a skip list node.
+  constexpr double kBytesPerEntryMax = 400;
   const auto used = [this] {
     const std::string memory = ask({"INFO", "memory"});
     return std::stod(memory.substr(memory.find("used_memory:") + 12));
