@@ -21,7 +21,7 @@ constexpr std::size_t kFilledAtOnce = 64'000;
 constexpr double kRatioMax = 1.1;
 constexpr double kBatchedNanosecondsMax = 4'000;  // 250,000 events/s per core
 constexpr double kBytesMax = 60;
-constexpr std::size_t kRecordBytes = 41;
+constexpr std::size_t kRecordBytes = 38;
 
 core::BookingPolicyPtr policy() {
   core::BookingPolicy made;

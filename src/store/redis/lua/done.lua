@@ -30,3 +30,4 @@ while pos <= #items do
   done_item(flags, bucket, generation, id)
 end
 return finish()
+end)() end)() end)()

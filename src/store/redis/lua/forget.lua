@@ -16,3 +16,4 @@ if old.expires ~= LONG_AGO then
   save_key(S)
 end
 return accept()
+end)()

@@ -15,3 +15,4 @@ if till > S.frozen then
   save_key(S)
 end
 return accept()
+end)()

@@ -111,3 +111,4 @@ while pos <= #items do
   gate_item(flags, policies[policy], books[row], bucket, digest, cost, first, generation, slot, id)
 end
 return finish()
+end)() end)() end)() end)() end)()

@@ -25,3 +25,4 @@ end
 local outcome, slot = reserve_newcomer(P, S, 1, seen, NEVER - seen)
 if outcome == IMPOSSIBLE then slot = NEVER end
 return accept() .. pack('<ddddd', seen, frozen, pending, tail, slot) .. table.concat(out)
+end)() end)() end)()

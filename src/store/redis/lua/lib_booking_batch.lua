@@ -8,6 +8,7 @@
 --           now; then an answer per item
 -- An item is told apart by its answer's first byte. Below 16: an outcome of the call. MOVED: the id belongs to another
 -- key, whose tag follows; ask there. UNKNOWN: it was to be asked only if known here. The rest are failures.
+return (function()  -- closed at the end of the script (lib_booking_limit says why)
 local MOVED, UNKNOWN, STEPPED, INVALID = 16, 17, 32, 33
 local TROUBLE = { corrupt = 34, newer = 35, corrupt_record = 36, newer_record = 37 }
 if stepped then return pack('<Bd', 1, raw) end

@@ -1,6 +1,7 @@
 -- Moves of a key under its policy (core/booking_book.cc): charging releases, booking, and keeping the cursors true to
 -- what was released. "drain": bookings spill what is left in the planned bucket, so that no burst is booked.
 -- A cursor never claims less than what was really released.
+return (function()  -- closed at the end of the script (lib_booking_limit says why)
 local function sync(P, S, C)
   local F = S.F
   for i = 1, P.m do

@@ -4,7 +4,7 @@
 -- not to be touched. The field '' is the bucket's own: '<I4I4' until when it lives and when to sweep it, in seconds. A
 -- bucket lives as long as its longest-kept value; what is expired before that is absent, and leaves in a sweep.
 local known, metas = {}, {}  -- by id: its bytes, or false; by bucket: its own field
-local written, written_bucket, written_expires = {}, {}, {}
+local written, written_bucket, written_expires = {}, {}, {}  -- what is to be written, in order
 
 local function load_event(bucket, id)
   local bytes = known[id]
@@ -16,10 +16,11 @@ local function load_event(bucket, id)
   return bytes
 end
 
--- To be written at the end of the call; the next item of the batch finds it.
+-- To be written at the end of the call; the next item of the batch finds it. Saved twice it is written twice, each
+-- time the latest.
 local function save_event(bucket, id, bytes, expires)
-  if not written_bucket[id] then written[#written + 1] = id end
-  known[id], written_bucket[id], written_expires[id] = bytes, bucket, expires
+  local n = #written + 1
+  known[id], written[n], written_bucket[n], written_expires[n] = bytes, id, bucket, expires
 end
 
 -- Takes the expired out of a bucket, or out of a sample of a large one; next when half of the rest has expired.
@@ -47,10 +48,9 @@ local KEPT_MAX = 315360000  -- s; "never" is not stored for ever
 local function write_events()
   local call, seconds, sweeps = redis.call, floor(now / 1000000), 0
   for n = 1, #written do
-    local id = written[n]
-    local bucket = written_bucket[id]
+    local id, bucket = written[n], written_bucket[n]
     local key, meta = KEYS[bucket], metas[bucket]
-    local ends = min(math.ceil(written_expires[id] / 1000000), seconds + KEPT_MAX)
+    local ends = min(math.ceil(written_expires[n] / 1000000), seconds + KEPT_MAX)
     local ttl, swept = 0, ends
     if meta then ttl, swept = unpack_bytes('<I4I4', meta) end
     if ends > ttl then

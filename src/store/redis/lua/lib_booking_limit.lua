@@ -7,6 +7,9 @@
 --   fixed window  w: start of its window, u: units in it
 --   token bucket  w: theoretical arrival, whole us, u: numerator of the rest over N
 --   sliding log   log: {time, units, time, units, ...}, ascending
+--
+-- The libraries behind this one open a function each, whose locals are the next one's upvalues: Lua makes all functions
+-- anew in every call, and searches a function's own locals for each name that an inner one uses.
 local pack, unpack_bytes = struct.pack, struct.unpack
 local floor, max, min, fmod = math.floor, math.max, math.min, math.fmod
 local LONG_AGO, NEVER = -2 ^ 60, 2 ^ 60

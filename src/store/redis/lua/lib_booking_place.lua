@@ -1,4 +1,5 @@
 -- Questions to a key under its policy (core/booking_cursor.cc): P the policy, S the state, entered.
+return (function()  -- closed at the end of the script (lib_booking_limit says why)
 local function room(P, S, C, i, t, planned)
   local alg = P.alg[i]
   if alg == FIXED then return P.N[i] - (C.w[i] == window_start(P, i, t) and C.u[i] or 0) end

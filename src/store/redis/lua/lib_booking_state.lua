@@ -1,4 +1,5 @@
 -- A policy and a key's state: from and to bytes, and what happens when they meet (core/booking_adapt.cc).
+return (function()  -- closed at the end of the script (lib_booking_limit says why)
 local CLOCK_CLAMP_MAX = 5000000
 local KEY_FORMAT = 49  -- '1'
 

@@ -30,3 +30,4 @@ while pos <= #items do
   release_item(flags, policies[policy], books[row], bucket, generation, id)
 end
 return finish()
+end)() end)() end)() end)() end)()

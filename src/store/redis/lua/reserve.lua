@@ -112,8 +112,9 @@ local function book_on(P, b, bucket, digest, cost, id, first)
   if ago > P.max_delay or ago < 0 or ago > 1099511627775 or known[id] or load_event(bucket, id) then return false end
   T.at, T.w[1], T.u[1], S.new = t, start, taken + cost, S.new + cost
   local n, expires = #written + 1, t + kept_short * 1000000
-  written[n], written_bucket[id], written_expires[id] = id, bucket, expires
-  known[id] = pack(SHORT, 16, 0, 0, cost, digest, b.tag, t, ago, kept_short, epoch, behind)
+  written[n], written_bucket[n], written_expires[n] = id, bucket, expires
+  known[id] = cost == 1 and pack(FIRST, 31, digest, b.tag, t, ago, kept_short, epoch, behind) or
+              pack(SHORT, 16, 0, 0, cost, digest, b.tag, t, ago, kept_short, epoch, behind)
   if expires > b.event_expires then b.event_expires = expires end
   out[#out + 1] = pack('<BBddI4d', AT, limit, seen, t, 0, first)
   return true
@@ -143,3 +144,4 @@ while pos <= last do
   end
 end
 return finish()
+end)() end)() end)() end)() end)()

@@ -13,3 +13,4 @@ if S.frozen ~= LONG_AGO then
   save_key(S)
 end
 return accept()
+end)()
