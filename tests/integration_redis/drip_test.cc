@@ -17,7 +17,7 @@ namespace {
 namespace rs = broker::redis_streams;
 
 constexpr core::Units kLimit = 100;
-constexpr Duration kPatience = 60s;
+constexpr Duration kPatience = 180s;  // beyond the leases of what a kill left fired or released
 constexpr int kEvents = 500;
 constexpr std::size_t kPartitions = 4;
 
