@@ -27,6 +27,7 @@ constexpr std::size_t kPool = 8;
 constexpr int kRepeats = 5;
 constexpr std::uint64_t kOffered = 30'000;  // half a second at
 constexpr std::int64_t kOfferedPerSecond = 60'000;
+constexpr double kKeptUp = 1.1;
 constexpr std::size_t kKeys = 100'000;
 
 const redis::Script& gcra() {
@@ -117,6 +118,11 @@ class Pool {
   std::deque<Waiting> waiting_;
 };
 
+struct Offered {
+  double p50_us = 0;     // from when a call was due to its answer
+  bool kept_up = false;  // all answered in about the time they were offered in
+};
+
 class Site {
  public:
   Site() : pool_(loop_, server_.port()) {
@@ -166,8 +172,9 @@ class Site {
     return kCalls;
   }
 
-  /// Median microseconds from when a call was due to its answer.
-  double offered_p50(const Call& call) {
+  /// Calls on time whatever is still open. A machine that others use may be too slow for both: then their
+  /// queues are compared, which says nothing.
+  Offered offer(const Call& call) {
     std::vector<double> took;
     took.reserve(kOffered);
     const MonoTime start = loop_.now();
@@ -182,7 +189,9 @@ class Site {
       }
       loop_.impl()->context.poll();  // never sleeps: no wake-up is in the figures
     }
-    return median(std::move(took));
+    const double planned = 1e6 * static_cast<double>(kOffered) / static_cast<double>(kOfferedPerSecond);
+    const auto spent = static_cast<double>((loop_.now() - start).count());
+    return {.p50_us = median(std::move(took)), .kept_up = spent < kKeptUp * planned};
   }
 
  private:
@@ -199,15 +208,19 @@ class Site {
 void compare_latency(Site& site, Comparison& table) {
   std::vector<double> ratios;
   for (int round = -1; round < kRepeats; ++round) {
-    const double client = site.offered_p50(site.client());
-    const double pool = site.offered_p50(site.pool());
+    const Offered client = site.offer(site.client());
+    const Offered pool = site.offer(site.pool());
     if (round < 0) continue;
-    std::printf(R"({"bench":"redis_client","repeat":%d,"p50_us_client":%.0f,"p50_us_pool":%.0f})"
+    std::printf(R"({"bench":"redis_client","repeat":%d,"p50_us_client":%.0f,"p50_us_pool":%.0f,"kept_up":%s})"
                 "\n",
-                round, client, pool);
-    ratios.push_back(client / pool);
+                round, client.p50_us, pool.p50_us, client.kept_up ? "true" : "false");
+    if (client.kept_up) ratios.push_back(client.p50_us / pool.p50_us);
   }
-  table.judge("p50 at 60k/s offered, client / pool of 8", median(ratios), 0.5, "x");
+  if (ratios.size() > kRepeats / 2) {
+    table.judge("p50 at 60k/s offered, client / pool of 8", median(ratios), 0.5, "x");
+  } else {
+    std::printf("p50 at 60k/s offered: not judged, this machine does not do 60,000 scripts a second now\n");
+  }
 }
 
 int run(int argc, char** argv) {

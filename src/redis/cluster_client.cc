@@ -44,7 +44,10 @@ class ClusterClient::Router : public std::enable_shared_from_this<Router> {
   Router(net::IoLoop& loop, std::shared_ptr<Topology> topology)
       : loop_(loop), topology_(std::move(topology)) {}
 
-  void route(CallPtr call) { send(topology_->owner_of(call->slot), std::move(call), false); }
+  void route(CallPtr call) {
+    const ConnectionPtr node = topology_->owner_of(call->slot);
+    send(node, std::move(call), false);
+  }
 
  private:
   void send(const ConnectionPtr& node, CallPtr call, bool asking) {

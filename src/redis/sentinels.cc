@@ -59,7 +59,7 @@ Awaitable<Result<Endpoint>> Sentinels::ask(Endpoint sentinel) {
   co_return fail(ErrorCode::unavailable, at_node(sentinel.text(), "knows no master of that name"), true);
 }
 
-void Sentinels::watch(std::function<void(const Endpoint&)> switched) {
+void Sentinels::watch(const std::function<void(const Endpoint&)>& switched) {
   const std::string wire = encode(std::array<std::string_view, 2>{"SUBSCRIBE", kSwitchMaster});
   for (const Endpoint& node : nodes_) {
     SubscriberHandlers handlers;

@@ -19,7 +19,7 @@ class Sentinels : public std::enable_shared_from_this<Sentinels> {
   /// (none answers, or none knows the name), naming the last refusal.
   [[nodiscard]] Awaitable<Result<Endpoint>> locate();
   /// Tells `switched` the new primary whenever a Sentinel announces one. Once; the listening starts here.
-  void watch(std::function<void(const Endpoint&)> switched);
+  void watch(const std::function<void(const Endpoint&)>& switched);
   void close();
 
  private:

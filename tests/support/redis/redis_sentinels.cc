@@ -32,14 +32,13 @@ RedisSentinels::RedisSentinels(std::size_t replicas, std::size_t sentinels, cons
     return online == replicas;
   };
   if (!eventually(in_sync)) throw std::runtime_error("replicas do not sync: " + nodes_.back()->log());
-  const std::string name = kMaster;
-  for (std::size_t i = 0; i < sentinels; ++i) {
-    sentinels_.push_back(std::make_unique<RedisServer>(RedisOptions{
-        .lines = {"sentinel monitor " + name + " 127.0.0.1 " + port + " " + std::to_string(sentinels / 2 + 1),
-                  "sentinel down-after-milliseconds " + name + " " + std::to_string(down_after.count()),
-                  "sentinel failover-timeout " + name + " 5000"},
-        .sentinel = true}));
-  }
+  const std::string name = kMaster, quorum = std::to_string(sentinels / 2 + 1);
+  const RedisOptions one{
+      .lines = {"sentinel monitor " + name + " 127.0.0.1 " + port + " " + quorum,
+                "sentinel down-after-milliseconds " + name + " " + std::to_string(down_after.count()),
+                "sentinel failover-timeout " + name + " 5000"},
+      .sentinel = true};
+  for (std::size_t i = 0; i < sentinels; ++i) sentinels_.push_back(std::make_unique<RedisServer>(one));
   const auto all_known = [&] {
     return std::ranges::all_of(sentinels_, [&](const auto& one) {
       return says(*one, "num-other-sentinels", sentinels - 1) && says(*one, "num-slaves", replicas);
