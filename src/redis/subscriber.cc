@@ -43,7 +43,7 @@ std::string subscribe_wire(const std::vector<std::string>& channels) {
 }  // namespace
 
 Result<std::unique_ptr<Subscriber>> subscribe(net::IoLoop& loop, Options options,
-                                              std::vector<std::string> channels,
+                                              const std::vector<std::string>& channels,
                                               SubscriberHandlers handlers) {
   if (channels.empty())
     return fail(ErrorCode::invalid_argument, "no channel is given; accepted: at least one");

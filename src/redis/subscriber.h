@@ -33,7 +33,7 @@ class Subscriber {
 /// Listens to `channels` (at least one): at the one server, at the primary that the Sentinels name, or at any
 /// node of the cluster (PUBLISH reaches all). Errors: invalid_argument (no node, no channel, TLS files).
 [[nodiscard]] Result<std::unique_ptr<Subscriber>> subscribe(net::IoLoop& loop, Options options,
-                                                            std::vector<std::string> channels,
+                                                            const std::vector<std::string>& channels,
                                                             SubscriberHandlers handlers);
 
 }  // namespace dripgate::redis
