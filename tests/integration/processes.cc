@@ -53,7 +53,9 @@ void Processes::write_config(const StreamPlan& plan) {
       "store: " + plan.store +
           "\nstreams:\n"
           "  - id: payouts\n"
-          "    source: { embedded: payouts }\n"
+          "    source: { " +
+          plan.source +
+          ": payouts }\n"
           "    eventId: \"{payoutId}\"\n"
           "    key: \"merchant_{merchant_id}:payout\"\n"
           "    limits: " +
@@ -83,7 +85,7 @@ bool Processes::start() {
 
 bool Processes::start_up() {
   up_.reset();
-  up_ = std::make_unique<Process>(std::vector<std::string>{"up", "-c", config()},
+  up_ = std::make_unique<Process>(std::vector<std::string>{plan_.verb, "-c", config()},
                                   folder.path("up-" + std::to_string(starts_++)));
   std::string port;
   const bool came = eventually([&] {

@@ -29,6 +29,8 @@ struct StreamPlan {
   std::string deliver_more{};  // further members of deliver: ", ca: ..."
   std::string ca_file{};       // set: up is asked over https and must be signed by this
   std::string store = "{ sqlite: ./dripgate.db }";
+  std::string source = "embedded";  // or "redis"
+  std::string verb = "up";          // or "serve": the rest of the work is for other processes
   std::vector<std::string> sink_options{};
 };
 
