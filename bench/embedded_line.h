@@ -14,8 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "app/embedded_engine.h"
 #include "app/real_clock.h"
-#include "app/stream_line.h"
 #include "config/config.h"
 #include "store/sqlite/stores.h"
 
@@ -86,8 +86,10 @@ class EmbeddedLine {
     database_ = std::move(*opened);
     bookings_ = store::make_sqlite_booking_store(*database_, clock_);
     broker_ = std::make_unique<broker::sqlite::Broker>(*database_, executor_, clock_);
-    const app::LinePorts ports{executor_, clock_, *database_, *broker_, *bookings_, decided_, nullptr};
-    line_ = std::make_unique<app::StreamLine>(settings_, [this] { return settings_.stream; }, ports);
+    const app::LineContext context{executor_, clock_, *bookings_, decided_};
+    line_ = std::make_unique<app::StreamLine>(
+        settings_, [this] { return settings_.stream; }, context,
+        app::embedded_ports(settings_, clock_, *database_, *broker_, nullptr));
     line_->pipeline().start();
     end_turn();
   }

@@ -11,6 +11,26 @@
 
 namespace dripgate::app {
 
+LinePorts embedded_ports(const config::StreamSettings& settings, Clock& clock, sqlite::Database& database,
+                         broker::sqlite::Broker& broker, broker::Sink* http_sink) {
+  const core::Stream& stream = *settings.stream;
+  LinePorts ports{.ingest = broker.publisher(settings.source_topic),
+                  .source = broker.source(settings.source_topic),
+                  .overflow = broker.publisher(stream.overflow_topic),
+                  .overflow_source = broker.source(stream.overflow_topic),
+                  .timer = broker.timer(stream.id),
+                  .dead_letters = broker.dead_letters(stream.dead_letter_topic),
+                  .sink = nullptr,
+                  .own_sink = {}};
+  if (const auto* topic = std::get_if<config::TopicDelivery>(&settings.deliver)) {
+    ports.own_sink = std::make_unique<broker::TopicSink>(stream.id, clock, broker.publisher(topic->topic));
+  } else {
+    ports.own_sink = std::make_unique<broker::sqlite::AfterCommitSink>(database, *http_sink);
+  }
+  ports.sink = ports.own_sink.get();
+  return ports;
+}
+
 EmbeddedEngine::~EmbeddedEngine() {
   lines_.end();
 }
@@ -41,28 +61,10 @@ Result<void> EmbeddedEngine::open_database() {
 }
 
 void EmbeddedEngine::start() {
-  start_lines([this](const config::StreamSettings& settings) { return ports_of(settings); });
-}
-
-LinePorts EmbeddedEngine::ports_of(const config::StreamSettings& settings) {
-  const core::Stream& stream = *settings.stream;
-  LinePorts ports{.ingest = broker_->publisher(settings.source_topic),
-                  .source = broker_->source(settings.source_topic),
-                  .overflow = broker_->publisher(stream.overflow_topic),
-                  .overflow_source = broker_->source(stream.overflow_topic),
-                  .timer = broker_->timer(stream.id),
-                  .dead_letters = broker_->dead_letters(stream.dead_letter_topic),
-                  .sink = nullptr,
-                  .own_sink = {}};
-  if (const auto* topic = std::get_if<config::TopicDelivery>(&settings.deliver)) {
-    ports.own_sink =
-        std::make_unique<broker::TopicSink>(stream.id, context_.clock, broker_->publisher(topic->topic));
-  } else {
-    ports.own_sink =
-        std::make_unique<broker::sqlite::AfterCommitSink>(*database_, *context_.http_sink(stream.id));
-  }
-  ports.sink = ports.own_sink.get();
-  return ports;
+  start_lines([this](const config::StreamSettings& settings) {
+    return embedded_ports(settings, context_.clock, *database_, *broker_,
+                          context_.http_sink(settings.stream->id));
+  });
 }
 
 void EmbeddedEngine::when_durable(std::move_only_function<void(Result<void>)> then) {

@@ -15,6 +15,11 @@ namespace dripgate::app {
 inline constexpr Duration kRebuildWaitFirst = 100ms;
 inline constexpr Duration kRebuildWaitMax = 5s;
 
+/// The ports of one stream on the embedded file. `http_sink`: where it delivers over HTTP; outlives them.
+[[nodiscard]] LinePorts embedded_ports(const config::StreamSettings& settings, Clock& clock,
+                                       sqlite::Database& database, broker::sqlite::Broker& broker,
+                                       broker::Sink* http_sink);
+
 class EmbeddedEngine final : public Engine {
  public:
   using Engine::Engine;
@@ -32,7 +37,6 @@ class EmbeddedEngine final : public Engine {
 
  private:
   Result<void> open_database();
-  [[nodiscard]] LinePorts ports_of(const config::StreamSettings& settings);
   void fail_turn(const Error& error);
   void rebuild();
   void recovered(std::uint64_t failure);
