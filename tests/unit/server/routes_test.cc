@@ -219,7 +219,7 @@ TEST(Process, ServesMetricsWithFreshGauges) {
 TEST(Process, IsReadyOrSaysWhyNot) {
   Api api;
   EXPECT_EQ(json_of(api.call("GET", "/readyz")), Json::parse(R"({"ready":true})"));
-  api.service.ready = {.ready = false, .reasons = {"store: locked"}};
+  api.service.ready = {.ready = false, .reasons = {"store: locked"}, .warnings = {}};
   const auto response = api.call("GET", "/readyz");
   expect_problem(response, 503);
   EXPECT_EQ(json_of(response)["reasons"], Json::parse(R"(["store: locked"])"));
@@ -298,11 +298,15 @@ TEST_F(Access, ChallengesWithoutTellingWhatExists) {
 
 TEST_F(Access, HealthIsOpenAndReadinessKeepsItsReasonsFromStrangers) {
   EXPECT_EQ(status("GET", "/healthz", ""), 200);
-  api.service.ready = {.ready = false, .reasons = {"store: locked"}};
+  api.service.ready = {.ready = false, .reasons = {"store: locked"}, .warnings = {}};
   const auto stranger = api.call("GET", "/readyz");
   expect_problem(stranger, 503);
   EXPECT_FALSE(json_of(stranger).contains("reasons"));
   EXPECT_TRUE(json_of(api.call("GET", "/readyz", "", {{"Authorization", "Bearer chk"}})).contains("reasons"));
+  api.service.ready = {.ready = true, .reasons = {}, .warnings = {"redis may evict keys"}};
+  EXPECT_FALSE(json_of(api.call("GET", "/readyz")).contains("warnings"));
+  EXPECT_EQ(json_of(api.call("GET", "/readyz", "", {{"Authorization", "Bearer chk"}})).at("warnings").size(),
+            1u);
 }
 
 TEST_F(Access, FollowsAReload) {
