@@ -53,7 +53,7 @@ struct FakeService final : StreamService {
       drip::EventVerdict verdict{.kind = drip::EventVerdict::Kind::now,
                                  .message_id = "m",
                                  .event_id = event.id,
-                                 .key = stream + ":merchant_1:payout",
+                                 .key = "merchant_1:payout",
                                  .slot = kNow,
                                  .reason = {}};
       answers.push_back({.id = event.id.empty() ? "made" : event.id,
