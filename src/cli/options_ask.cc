@@ -72,12 +72,14 @@ void add_dlq(CLI::App& program, Run& run) {
   CLI::Option* old = add_span(purge, "--older-than", options->older_than, "Those that are older than this");
   seq->excludes(every)->excludes(old);
   every->excludes(old);
-  for (CLI::App* verb : {&replay, &purge}) {
-    verb->parse_complete_callback([options, verb] {
-      if (options->sequence || options->all || verb->count("--older-than") > 0) return;
-      throw CLI::RequiredError(verb->get_name() == "purge" ? "SEQ, --all or --older-than" : "SEQ or --all");
-    });
-  }
+  replay.parse_complete_callback([options] {
+    if (!options->sequence && !options->all) throw CLI::RequiredError("SEQ or --all");
+  });
+  purge.parse_complete_callback([options, old] {
+    if (!options->sequence && !options->all && old->count() == 0) {
+      throw CLI::RequiredError("SEQ, --all or --older-than");
+    }
+  });
   dlq.footer(
       "Examples:\n  dripgate dlq list payouts\n  dripgate dlq replay payouts 17\n"
       "  dripgate dlq purge payouts --older-than 7d");

@@ -9,9 +9,9 @@ namespace {
 /// The position of `value` among `values`, where it is put if it is new.
 template <class Value>
 std::size_t index_of(std::vector<Value>& values, const Value& value) {
-  const auto known = std::ranges::find(values, value);
-  if (known == values.end()) values.push_back(value);
-  return static_cast<std::size_t>(known - values.begin());
+  const auto at = static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
+  if (at == values.size()) values.push_back(value);
+  return at;
 }
 
 }  // namespace
