@@ -137,7 +137,10 @@ std::string digest_bytes(std::uint64_t digest) {
 }
 
 std::int64_t take_real(std::string_view& bytes) {
-  return static_cast<std::int64_t>(take<double>(bytes));
+  // Bytes that no script of ours wrote must not be a number that no integer holds.
+  constexpr double kRealMax = static_cast<double>(std::int64_t{1} << 62);
+  const auto real = take<double>(bytes);
+  return real > -kRealMax && real < kRealMax ? static_cast<std::int64_t>(real) : 0;
 }
 
 Result<BatchAnswer> read_batch(std::string_view reply, std::size_t items) {

@@ -32,7 +32,7 @@ local function claim_item(flags, bucket, kept, tag, former, id)
     local ends = seconds + kept
     save_event(bucket, id, pack(CLAIM, 16, tag, own and c.since or seconds, ends), ends * 1000000)
   end
-  return answer(OWN, 0, tag)
+  return answer(OWN, 0, NOBODY)
 end
 
 local items, pos = ARGV[4], 1
