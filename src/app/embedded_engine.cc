@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/broker_ports.h"
 #include "app/real_clock.h"
 #include "broker/sqlite/after_commit_sink.h"
-#include "broker/topic_sink.h"
 #include "store/memory/stores.h"
 #include "store/sqlite/stores.h"
 
@@ -13,20 +13,9 @@ namespace dripgate::app {
 
 LinePorts embedded_ports(const config::StreamSettings& settings, Clock& clock, sqlite::Database& database,
                          broker::sqlite::Broker& broker, broker::Sink* http_sink) {
-  const core::Stream& stream = *settings.stream;
-  LinePorts ports{.ingest = broker.publisher(settings.source_topic),
-                  .source = broker.source(settings.source_topic),
-                  .overflow = broker.publisher(stream.overflow_topic),
-                  .overflow_source = broker.source(stream.overflow_topic),
-                  .timer = broker.timer(stream.id),
-                  .dead_letters = broker.dead_letters(stream.dead_letter_topic),
-                  .sink = nullptr,
-                  .own_sink = {}};
-  if (const auto* topic = std::get_if<config::TopicDelivery>(&settings.deliver)) {
-    ports.own_sink = std::make_unique<broker::TopicSink>(stream.id, clock, broker.publisher(topic->topic));
-  } else {
-    ports.own_sink = std::make_unique<broker::sqlite::AfterCommitSink>(database, *http_sink);
-  }
+  LinePorts ports = broker_ports(broker, settings, clock);
+  if (ports.sink != nullptr) return ports;
+  ports.own_sink = std::make_unique<broker::sqlite::AfterCommitSink>(database, *http_sink);
   ports.sink = ports.own_sink.get();
   return ports;
 }

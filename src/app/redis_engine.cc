@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "app/broker_ports.h"
 #include "broker/redis_streams/durability_check.h"
-#include "broker/topic_sink.h"
 #include "redis/make_client.h"
 #include "store/redis/stores.h"
 
@@ -83,20 +83,8 @@ void RedisEngine::start() {
 }
 
 LinePorts RedisEngine::ports_of(const config::StreamSettings& settings) {
-  const core::Stream& stream = *settings.stream;
-  LinePorts ports{.ingest = broker_->publisher(settings.source_topic),
-                  .source = broker_->source(settings.source_topic),
-                  .overflow = broker_->publisher(stream.overflow_topic),
-                  .overflow_source = broker_->source(stream.overflow_topic),
-                  .timer = broker_->timer(stream.id),
-                  .dead_letters = broker_->dead_letters(stream.dead_letter_topic),
-                  .sink = context_.http_sink(stream.id),
-                  .own_sink = {}};
-  if (const auto* topic = std::get_if<config::TopicDelivery>(&settings.deliver)) {
-    ports.own_sink =
-        std::make_unique<broker::TopicSink>(stream.id, context_.clock, broker_->publisher(topic->topic));
-    ports.sink = ports.own_sink.get();
-  }
+  LinePorts ports = broker_ports(*broker_, settings, context_.clock);
+  if (ports.sink == nullptr) ports.sink = context_.http_sink(settings.stream->id);
   return ports;
 }
 
