@@ -31,6 +31,9 @@ constexpr std::array kMeanings{
     Meaning{"BUSYGROUP", FailureKind::refused, ErrorCode::conflict},
     Meaning{"NOGROUP", FailureKind::refused, ErrorCode::not_found},
 };
+/// What an operator can mend (users, passwords, a foreign value under our key): no fault of what was asked,
+/// which may go through later.
+constexpr std::array<std::string_view, 4> kOfTheDeployment{"NOPERM", "NOAUTH", "WRONGPASS", "WRONGTYPE"};
 constexpr std::string_view kTooManyClients = "ERR max number of clients reached";
 
 }  // namespace
@@ -64,6 +67,7 @@ Failure classify(std::string_view text, std::string_view node) {
     failure.error.code = ErrorCode::unavailable;
     failure.error.transient = true;
   }
+  if (std::ranges::find(kOfTheDeployment, first) != kOfTheDeployment.end()) failure.error.transient = true;
   if (failure.kind == FailureKind::moved || failure.kind == FailureKind::ask) {
     const auto target = parse_endpoint(text.substr(text.rfind(' ') + 1));
     if (target) {

@@ -81,7 +81,9 @@ void ShardBreakers::probed(std::size_t index, const Breaker::Permit& permit, con
 bool ShardBreakers::counts_as_failure(const Error* error) {
   if (error == nullptr) return false;
   FailoverCounters::add(counters_.errors_of(error->code));
-  return error->code != ErrorCode::invalid_argument;
+  // A counter that is broken or of a newer version is the trouble of its key: the shard has answered.
+  return error->code != ErrorCode::invalid_argument && error->code != ErrorCode::corrupt &&
+         error->code != ErrorCode::newer_version;
 }
 
 void ShardBreakers::show(std::size_t index) {

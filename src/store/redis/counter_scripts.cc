@@ -79,6 +79,16 @@ void add_bucket(CallWords& arguments, const BucketCall& call) {
   arguments.add(std::to_string(std::max(full / 1000 + 1, kCounterKeptMin / 1ms)));
 }
 
+/// What Redis refuses of a call that this store made is no fault of the request. A value of another kind
+/// under a counter's key, or one that its script stumbles over, is corrupt; any other refusal (a user that
+/// may not) is a store that does not serve.
+std::unexpected<Error> store_failure(Error error) {
+  const bool of_what_it_found = error.detail.contains("WRONGTYPE") || error.detail.contains("user_script");
+  if (error.code == ErrorCode::invalid_argument)
+    error.code = of_what_it_found ? ErrorCode::corrupt : ErrorCode::unavailable;
+  return std::unexpected(std::move(error));
+}
+
 std::unexpected<Error> trouble_error(const CounterReply& reply) {
   for (const std::string& text : reply.texts)
     if (const auto state = read_counter_text(text); !state) return std::unexpected(state.error());
@@ -154,7 +164,7 @@ void CounterScripts::run(const Script& script, std::shared_ptr<const Charges> ch
   client_.run(script, keys.views(), arguments.views(),
               guard_.wrap([this, &script, charges, requests, told, sent,
                            done = std::move(done)](Result<redis::Reply> answer) mutable {
-                if (!answer) return done(std::unexpected(std::move(answer).error()));
+                if (!answer) return done(store_failure(std::move(answer).error()));
                 auto reply = read_counter_reply(*std::move(answer));
                 const bool needs_days = reply && reply->trouble == Trouble::needs_days;
                 auto heard = hear(std::move(reply), sent);
@@ -182,7 +192,7 @@ void CounterScripts::refund(std::shared_ptr<const GroupRefund> refund, Done<bool
   keys.add(record_key(*refund));
   client_.run(refund_script(), keys.views(), arguments.views(),
               guard_.wrap([this, sent, done = std::move(done)](Result<redis::Reply> answer) mutable {
-                if (!answer) return done(std::unexpected(std::move(answer).error()));
+                if (!answer) return done(store_failure(std::move(answer).error()));
                 const auto heard = hear(read_counter_reply(*std::move(answer)), sent);
                 if (!heard) return done(std::unexpected(heard.error()));
                 done(heard->taken.value_or(0) > 0);
@@ -193,7 +203,7 @@ void CounterScripts::reset(const std::string& key, Done<void> done) {
   const std::string stored = redis_key(key);
   const std::vector<std::string_view> words{"DEL", stored};
   client_.command(stored, words, guard_.wrap([done = std::move(done)](Result<redis::Reply> answer) mutable {
-    if (!answer) return done(std::unexpected(std::move(answer).error()));
+    if (!answer) return done(store_failure(std::move(answer).error()));
     done({});
   }));
 }
@@ -207,7 +217,7 @@ void CounterScripts::consume_bucket(const BucketCall& call, Done<Heard> done) {
   add_bucket(arguments, call);
   client_.run(bucket_script(), keys.views(), arguments.views(),
               guard_.wrap([this, sent, done = std::move(done)](Result<redis::Reply> answer) mutable {
-                if (!answer) return done(std::unexpected(std::move(answer).error()));
+                if (!answer) return done(store_failure(std::move(answer).error()));
                 done(hear(read_bucket_reply(*answer), sent));
               }));
 }
@@ -227,7 +237,7 @@ void CounterScripts::consume_buckets(std::span<const BucketCall> calls, Mode mod
   }
   client_.run(buckets_script(), keys.views(), arguments.views(),
               guard_.wrap([this, sent, done = std::move(done)](Result<redis::Reply> answer) mutable {
-                if (!answer) return done(std::unexpected(std::move(answer).error()));
+                if (!answer) return done(store_failure(std::move(answer).error()));
                 done(hear(read_buckets_reply(*answer), sent));
               }));
 }

@@ -44,6 +44,16 @@ TEST_F(FailoverTest, OneTimeoutAmongAnswersOpensNothing) {
   EXPECT_EQ(breaker(0), State::closed);
 }
 
+TEST_F(FailoverTest, ACounterThatCannotBeReadIsTheTroubleOfItsRequestAndOpensNothing) {
+  shared.health[0] = Health::refuses;
+  for (const ErrorCode code : {ErrorCode::corrupt, ErrorCode::newer_version}) {
+    shared.refusal = code;
+    for (int i = 0; i < 50; ++i) EXPECT_TRUE(decide({charge("0/a", FailureMode::closed)}).unavailable());
+    EXPECT_EQ(errors(code), 50u);
+    EXPECT_EQ(breaker(0), State::closed) << "the shard answers";
+  }
+}
+
 TEST_F(FailoverTest, ADeadShardDoesNotSlowAnother) {
   shared.health[0] = Health::hangs;
   open_breaker(0);
