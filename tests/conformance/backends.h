@@ -30,6 +30,8 @@ class StoreUnderTest {
   virtual bool run_one() { return false; }
   /// The shared state is lost (flush, failover to an empty replica).
   virtual void empty() = 0;
+  /// One command to the server behind it (support/redis/redis_server.h), at the clock's time; nullopt: none.
+  virtual std::optional<std::string> ask_server(const std::vector<std::string>& /*words*/) { return {}; }
 };
 
 struct Backend {

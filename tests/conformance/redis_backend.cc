@@ -54,6 +54,9 @@ class Servers {
       if (answer != "OK") throw std::runtime_error("FLUSHALL: " + answer);
     }
   }
+  [[nodiscard]] std::string ask(const std::vector<std::string>& words) const {
+    return primaries().front()->ask(words);
+  }
   SteeredClock clock;
 
  private:
@@ -98,6 +101,10 @@ class RedisStores : public StoreUnderTest {
     return loop_.impl()->context.run_one_for(kPatience) > 0;
   }
   void empty() override { servers_.empty(); }
+  std::optional<std::string> ask_server(const std::vector<std::string>& words) override {
+    servers_.clock.set(clock_.now());
+    return servers_.ask(words);
+  }
 
  private:
   void connect() {

@@ -1,15 +1,12 @@
 // The .drip cases: bookings and firings of one key on every store, with timers that fire when the text says.
 #include <map>
-#include <optional>
 #include <queue>
 
 #include <gtest/gtest.h>
 
 #include "config/config.h"
 #include "golden/case_file.h"
-#include "sqlite/database.h"
-#include "store/memory/stores.h"
-#include "store/sqlite/stores.h"
+#include "golden/golden_backends.h"
 #include "support/virtual_time.h"
 
 namespace dripgate::golden {
@@ -26,6 +23,8 @@ core::BookingPolicyPtr booking_of(const std::string& body) {
   }
   return loaded.config->streams.at(0).stream->booking;
 }
+
+constexpr long kTogether = 1000;  // reservations asked for at once
 
 struct Planned {
   core::ReserveOutcome outcome{};
@@ -45,26 +44,18 @@ struct Lateness {
   Duration by;
 };
 
-class DripCase : public ::testing::TestWithParam<std::tuple<std::string, bool>> {
+class DripCase : public ::testing::TestWithParam<std::tuple<std::string, testing::Backend>> {
  protected:
   void SetUp() override {
     file_ = read_case(std::get<0>(GetParam()));
     policy_ = booking_of(file_.yaml);
-    if (std::get<1>(GetParam())) {
-      database_ = std::move(sqlite::Database::open(":memory:").value());
-      store_ = store::make_sqlite_booking_store(*database_, clock_);
-    } else {
-      store_ = store::make_memory_booking_store(clock_, 200'000);
-    }
   }
 
   template <class T, class Call>
   T answer(Call call) {
-    std::optional<Result<T>> kept;
-    call([&](Result<T> result) { kept = std::move(result); });
-    if (database_) EXPECT_TRUE(database_->end_turn());
-    if (!kept || !*kept) throw std::runtime_error(kept ? kept->error().detail : "no answer");
-    return **kept;
+    auto kept = testing::ask<T>(*under_, std::move(call));
+    if (!kept) throw std::runtime_error(kept.error().detail);
+    return *std::move(kept);
   }
 
   void schedule(store::Ticket ticket) {
@@ -75,16 +66,30 @@ class DripCase : public ::testing::TestWithParam<std::tuple<std::string, bool>> 
     firings_.push({at, order_++, std::move(ticket)});
   }
 
-  void reserve(core::Units cost) {
-    const std::string id = "e" + std::to_string(planned_.size());
-    const auto got = answer<core::ReserveAnswer>([&](auto done) {
+  /// As many events at once: on Redis they travel together.
+  void reserve(long count, core::Units cost) {
+    std::vector<std::optional<Result<core::ReserveAnswer>>> answers(static_cast<std::size_t>(count));
+    store::BookingStore& bookings = under_->bookings();
+    for (std::size_t i = 0; i < answers.size(); ++i) {
       store::ReserveRequest request;
       request.key = "s:k";
-      request.event_id = id;
+      request.event_id = "e" + std::to_string(planned_.size() + i);
       request.cost = cost;
       request.policy = policy_;
-      store_->reserve(std::move(request), std::move(done));
-    });
+      bookings.reserve(std::move(request),
+                       [&answers, i](Result<core::ReserveAnswer> got) { answers[i] = std::move(got); });
+    }
+    for (const auto& got : answers) {
+      while (!got && under_->run_one()) {
+      }
+      if (!got || !*got) throw std::runtime_error(got ? got->error().detail : "no answer");
+      planned(**got, cost);
+    }
+    under_->settle();
+  }
+
+  void planned(const core::ReserveAnswer& got, core::Units cost) {
+    const std::string id = "e" + std::to_string(planned_.size());
     planned_.push_back({got.outcome, got.slot});
     if (got.outcome == core::ReserveOutcome::now) released_.push_back({got.slot, cost});
     if (got.outcome == core::ReserveOutcome::at) {
@@ -102,8 +107,8 @@ class DripCase : public ::testing::TestWithParam<std::tuple<std::string, bool>> 
 
   void fire(const Firing& firing) {
     clock_.set(std::max(clock_.now(), firing.at));
-    const auto got =
-        answer<core::GateAnswer>([&](auto done) { store_->gate({firing.ticket, policy_}, std::move(done)); });
+    const auto got = answer<core::GateAnswer>(
+        [&](auto done) { under_->bookings().gate({firing.ticket, policy_}, std::move(done)); });
     if (got.outcome == core::GateOutcome::go) {
       released_.push_back({got.slot, firing.ticket.cost});
     } else if (got.outcome == core::GateOutcome::rebook) {
@@ -159,8 +164,8 @@ class DripCase : public ::testing::TestWithParam<std::tuple<std::string, bool>> 
     } else if (what == "dead") {
       EXPECT_EQ(dead_, number);
     } else if (what == "pending") {
-      const auto view =
-          answer<core::KeyView>([&](auto done) { store_->inspect("s:k", policy_, std::move(done)); });
+      const auto view = answer<core::KeyView>(
+          [&](auto done) { under_->bookings().inspect("s:k", policy_, std::move(done)); });
       EXPECT_EQ(view.pending, number);
     } else {
       FAIL() << "unknown expectation '" << what << "'";
@@ -223,14 +228,17 @@ class DripCase : public ::testing::TestWithParam<std::tuple<std::string, bool>> 
       run_until(instant_of(words.at(2), day_));
     } else if (words[0] == "reserve") {
       const core::Units cost = words.size() > 3 ? std::stoll(words[3]) : 1;
-      for (long i = std::stol(words.at(1)); i > 0; --i) reserve(cost);
+      for (long left = std::stol(words.at(1)); left > 0; left -= kTogether)
+        reserve(std::min(left, kTogether), cost);
     } else if (words[0] == "reload") {
       policy_ = booking_of(file_.reloads.at(reload_++));
     } else if (words[0] == "freeze") {
       answer<bool>([&](auto done) {
-        store_->freeze("s:k", instant_of(words.at(2), day_),
-                       [&](Result<void> result) { done(result.has_value()); });
+        under_->bookings().freeze("s:k", instant_of(words.at(2), day_),
+                                  [&](Result<void> result) { done(result.has_value()); });
       });
+    } else if (words[0] == "empty") {
+      under_->empty();
     } else if (words[0] == "late") {
       late_.push_back({instant_of(words.at(1), day_), instant_of(words.at(2), day_), span_of(words.at(4))});
     } else if (words[0] == "expect") {
@@ -243,8 +251,7 @@ class DripCase : public ::testing::TestWithParam<std::tuple<std::string, bool>> 
   CaseFile file_;
   core::BookingPolicyPtr policy_;
   testing::VirtualClock clock_{kLongAgo};
-  std::unique_ptr<sqlite::Database> database_;
-  std::unique_ptr<store::BookingStore> store_;
+  std::unique_ptr<testing::StoreUnderTest> under_ = std::get<1>(GetParam()).make(clock_);
   WallTime day_;
   std::vector<Planned> planned_;
   std::vector<std::pair<WallTime, core::Units>> released_;
@@ -269,10 +276,10 @@ TEST_P(DripCase, HappensAsTheTextSays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, DripCase,
-                         ::testing::Combine(::testing::ValuesIn(case_paths(".drip")), ::testing::Bool()),
+                         ::testing::Combine(::testing::ValuesIn(case_paths(".drip")),
+                                            ::testing::ValuesIn(golden_backends())),
                          [](const auto& info) {
-                           return case_name(std::get<0>(info.param)) +
-                                  (std::get<1>(info.param) ? "_sqlite" : "_memory");
+                           return case_name(std::get<0>(info.param)) + "_" + std::get<1>(info.param).name;
                          });
 
 }  // namespace
