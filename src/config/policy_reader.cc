@@ -32,7 +32,7 @@ constexpr auto kPolicyKeys = joined_keys(
     std::array<std::string_view, 12>{"id", "name", "match", "key", "scope", "onStoreFailure", "localShare",
                                      "onMissingKey", "shadow", "unlimited", "overrides", "idempotency"},
     kLimitKeys);
-constexpr std::array<std::string_view, 2> kKeyPartKeys{"name", "secret"};
+constexpr std::array<std::string_view, 4> kKeyPartKeys{"name", "secret", "trim", "lower"};
 constexpr std::array<std::string_view, 2> kIdempotencyKeys{"ttl", "maxReplays"};
 
 constexpr std::array kFailureModes{Word{"local", core::FailureMode::local},
@@ -103,6 +103,12 @@ void read_key_part(const Node& node, Policy& policy, Context& context) {
     if (name == nullptr) return;
     part.name = read_name(*name, "key part", context.report).value_or("");
     if (const Node* flag = fields.find("secret")) secret = read_flag(*flag, "secret", context.report);
+    const auto flag_of = [&](std::string_view key) {
+      const Node* flag = fields.find(key);
+      return flag != nullptr && read_flag(*flag, key, context.report).value_or(false);
+    };
+    part.trim = flag_of("trim");
+    part.lower = flag_of("lower");
   } else {
     part.name = read_name(node, "key part", context.report).value_or("");
   }

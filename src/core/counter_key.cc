@@ -66,13 +66,22 @@ std::string_view short_name(std::string_view name) {
   return name;
 }
 
-std::string part_value(const KeyPart& part, const std::string& value) {
-  if (part.secret || part.name == "apiKey") return sha256_hex(value, kSecretDigits);
-  return escape_key_value(part.name == "ip" ? canonical_ip(value) : value);
+std::string named_value(const KeyPart& part, const std::string& value) {
+  return escape_key_value(short_name(part.name)) + ':' + key_part_value(part, value);
 }
 
-std::string named_value(const KeyPart& part, const std::string& value) {
-  return escape_key_value(short_name(part.name)) + ':' + part_value(part, value);
+std::string_view trimmed(std::string_view value) {
+  constexpr std::string_view kWhite = " \t\r\n\v\f";
+  const std::size_t first = value.find_first_not_of(kWhite);
+  if (first == std::string_view::npos) return {};
+  return value.substr(first, value.find_last_not_of(kWhite) - first + 1);
+}
+
+std::string lowered(std::string_view value) {
+  std::string out(value);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
 }
 
 /// The scope is a part of the key or, as with a file's `scope: tenant`, another fact of the request.
@@ -120,6 +129,17 @@ std::string canonical_ip(std::string_view text) {
   return holds_ipv4(address) ? ipv4_text(address.data() + 12) : network64_text(address);
 }
 
+std::string key_part_value(const KeyPart& part, std::string_view value) {
+  if (part.trim) value = trimmed(value);
+  const std::string counted = part.lower ? lowered(value) : std::string(value);
+  if (part.secret || part.name == "apiKey") return sha256_hex(counted, kSecretDigits);
+  return escape_key_value(part.name == "ip" ? canonical_ip(counted) : counted);
+}
+
+std::string limit_key(const std::string& first, std::size_t index) {
+  return index == 0 ? first : first + ":#" + std::to_string(index);
+}
+
 CounterKeys counter_keys(const Policy& policy, const Descriptor& descriptor, std::size_t limits) {
   CounterKeys result;
   const std::string scope = scope_part(policy).name;
@@ -134,8 +154,7 @@ CounterKeys counter_keys(const Policy& policy, const Descriptor& descriptor, std
   }
   if (!result.missing.empty()) parts = ":*";
   const std::string key = "rl:" + scope_tag(policy, descriptor) + ':' + escape_key_value(policy.id) + parts;
-  for (std::size_t i = 0; i < limits; ++i)
-    result.keys.push_back(i == 0 ? key : key + ":#" + std::to_string(i));
+  for (std::size_t i = 0; i < limits; ++i) result.keys.push_back(limit_key(key, i));
   return result;
 }
 

@@ -19,6 +19,13 @@ namespace dripgate::core {
 /// "2001:db8:1:2::/64", a zone id dropped. Anything else comes back unchanged.
 [[nodiscard]] std::string canonical_ip(std::string_view text);
 
+/// A value of one key part as it stands in the counter key: trimmed and lowered where the part asks for it,
+/// then hashed (secret), an address (`ip`) or escaped.
+[[nodiscard]] std::string key_part_value(const KeyPart& part, std::string_view value);
+
+/// The key of limit `index` of a policy whose first limit has `first`.
+[[nodiscard]] std::string limit_key(const std::string& first, std::size_t index);
+
 struct CounterKeys {
   std::vector<std::string> keys;     // one per limit, in their order
   std::vector<std::string> missing;  // names of key parts that the request does not have

@@ -28,6 +28,8 @@ struct MatchTerm {
 struct KeyPart {
   std::string name;
   bool secret = false;  // shown and stored only as the first 16 hex digits of its SHA-256 (apiKey always is)
+  bool trim = false;    // white space around the value is no part of it
+  bool lower = false;   // ASCII letters count without case
 };
 
 struct Override {

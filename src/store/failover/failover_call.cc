@@ -10,8 +10,8 @@ namespace dripgate::store {
 using core::FailureMode;
 using core::Verdict;
 
-FailoverCall::FailoverCall(FailoverStore& owner, GuardedCharges charges, Done<core::Decision> done)
-    : owner_(owner), charges_(std::move(charges)), done_(std::move(done)) {
+FailoverCall::FailoverCall(FailoverStore& owner, GuardedCharges charges, bool take, Done<core::Decision> done)
+    : owner_(owner), charges_(std::move(charges)), take_(take), done_(std::move(done)) {
   decision_.now = owner_.clock_.now();
   decision_.outcomes.resize(charges_.size(), core::LimitOutcome{.has_numbers = false, .retry_after = {}});
 }
@@ -59,11 +59,11 @@ void FailoverCall::ask_from(std::size_t first) {
 }
 
 void FailoverCall::ask(std::size_t index, const core::Breaker::Permit& permit) {
-  owner_.store_.consume(
-      charges_of(groups_[index].members),
-      owner_.guard_.wrap([self = shared_from_this(), index, permit](Result<core::Decision> answer) {
-        self->hear(index, permit, std::move(answer));
-      }));
+  auto heard = owner_.guard_.wrap([self = shared_from_this(), index, permit](Result<core::Decision> answer) {
+    self->hear(index, permit, std::move(answer));
+  });
+  if (take_) return owner_.store_.consume(charges_of(groups_[index].members), std::move(heard));
+  owner_.store_.peek(charges_of(groups_[index].members), std::move(heard));
 }
 
 void FailoverCall::hear(std::size_t index, const core::Breaker::Permit& permit,
@@ -90,6 +90,7 @@ FailoverCall::Next FailoverCall::take_answer(Group& of, core::Decision decision)
   for (std::size_t i = 0; i < of.members.size(); ++i)
     decision_.outcomes[of.members[i]] = decision.outcomes[i];
   if (!took) return Next::refuse;
+  if (!take_) return Next::go_on;
   of.taken_at = decision.now;
   spent_.insert(spent_.end(), of.members.begin(), of.members.end());
   return Next::go_on;
@@ -115,7 +116,7 @@ FailoverCall::Next FailoverCall::degrade(const Members& members) {
 FailoverCall::Next FailoverCall::decide_locally(const Members& members) {
   std::vector<const GuardedCharge*> asked;
   for (const std::size_t place : members) asked.push_back(&charges_[place]);
-  auto answer = owner_.local_.consume(std::move(asked));
+  auto answer = take_ ? owner_.local_.consume(std::move(asked)) : owner_.local_.peek(std::move(asked));
   if (!answer && answer.error().code == ErrorCode::invalid_argument) {
     give_back();
     done_(std::unexpected(std::move(answer).error()));

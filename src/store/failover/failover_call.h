@@ -13,7 +13,8 @@ namespace dripgate::store {
 
 class FailoverCall : public std::enable_shared_from_this<FailoverCall> {
  public:
-  FailoverCall(FailoverStore& owner, GuardedCharges charges, Done<core::Decision> done);
+  /// `take` false: a peek.
+  FailoverCall(FailoverStore& owner, GuardedCharges charges, bool take, Done<core::Decision> done);
   void start();
 
  private:
@@ -43,6 +44,7 @@ class FailoverCall : public std::enable_shared_from_this<FailoverCall> {
 
   FailoverStore& owner_;
   GuardedCharges charges_;
+  bool take_;
   Done<core::Decision> done_;
   core::Decision decision_;
   std::vector<Group> groups_;

@@ -4,7 +4,9 @@
 
 #include "base/keyed_hash.h"
 #include "base/limits.h"
+#include "store/counter_calls.h"
 #include "store/failover/failover_call.h"
+#include "store/failover/failover_refund.h"
 
 namespace dripgate::store {
 
@@ -20,12 +22,25 @@ FailoverStore::FailoverStore(CounterStore& store, ShardOf shard_of, LocalCounter
 }
 
 void FailoverStore::consume(GuardedCharges charges, Done<core::Decision> done) {
+  decide(std::move(charges), true, std::move(done));
+}
+
+void FailoverStore::peek(GuardedCharges charges, Done<core::Decision> done) {
+  decide(std::move(charges), false, std::move(done));
+}
+
+void FailoverStore::refund(Refund refund, Done<bool> done) {
+  if (auto valid = calls::check(refund); !valid) return done(std::unexpected(std::move(valid).error()));
+  std::make_shared<FailoverRefund>(*this, std::move(refund), std::move(done))->start();
+}
+
+void FailoverStore::decide(GuardedCharges charges, bool take, Done<core::Decision> done) {
   if (charges.empty() || charges.size() > kChargesPerRequestMax) {
     return done(fail(ErrorCode::invalid_argument, std::to_string(charges.size()) +
                                                       " charges in one request; accepted are 1 to " +
                                                       std::to_string(kChargesPerRequestMax)));
   }
-  std::make_shared<FailoverCall>(*this, std::move(charges), std::move(done))->start();
+  std::make_shared<FailoverCall>(*this, std::move(charges), take, std::move(done))->start();
 }
 
 }  // namespace dripgate::store

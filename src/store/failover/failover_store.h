@@ -19,28 +19,34 @@
 #include "base/guard.h"
 #include "store/failover/local_counters.h"
 #include "store/failover/shard_breakers.h"
+#include "store/guarded_store.h"
 
 namespace dripgate::store {
 
 /// Which shard owns a counter key (redis::Client::shard).
 using ShardOf = std::function<std::size_t(std::string_view key)>;
 
-class FailoverStore {
+class FailoverStore final : public GuardedStore {
  public:
   /// `store` answers within its own deadline, on `executor`'s thread. `clock` must not step (LocalCounters).
   /// All outlive this. Destroyed: requests under way are never answered.
   FailoverStore(CounterStore& store, ShardOf shard_of, LocalCounters& local, Executor& executor,
                 const Clock& clock, core::BreakerSettings settings = {});
 
-  /// Takes every charge or none. Groups of one shard are asked in turn, in request order; while a breaker is
-  /// open its charges are answered within the call. Outcomes say which mode decided and whether they carry
-  /// numbers. Error: only invalid_argument.
-  void consume(GuardedCharges charges, Done<core::Decision> done);
+  /// Groups of one shard are asked in turn, in request order; while a breaker is open its charges are
+  /// answered within the call.
+  void consume(GuardedCharges charges, Done<core::Decision> done) override;
+  void peek(GuardedCharges charges, Done<core::Decision> done) override;
+  /// Asks every shard of the charges, once each; an error of one is the answer.
+  void refund(Refund refund, Done<bool> done) override;
 
   [[nodiscard]] const FailoverCounters& counters() const { return counters_; }
 
  private:
   friend class FailoverCall;
+  friend class FailoverRefund;
+
+  void decide(GuardedCharges charges, bool take, Done<core::Decision> done);
 
   [[nodiscard]] std::string next_request_id() { return id_prefix_ + std::to_string(++requests_); }
 

@@ -42,7 +42,7 @@ void LocalCounters::set_instances(int instances) {
   instances_.store(std::clamp(instances, 1, kInstancesMax), std::memory_order_relaxed);
 }
 
-Result<LocalCounters::Answer> LocalCounters::consume(std::vector<const GuardedCharge*> asked) {
+Result<LocalCounters::Answer> LocalCounters::decide(std::vector<const GuardedCharge*> asked, bool take) {
   Charges shares;
   shares.reserve(asked.size());
   for (const GuardedCharge* guarded : asked) {
@@ -53,7 +53,8 @@ Result<LocalCounters::Answer> LocalCounters::consume(std::vector<const GuardedCh
   if (auto valid = calls::check(shares); !valid) return std::unexpected(std::move(valid).error());
   const auto now = clock_.now();
   if (!now) return std::unexpected(now.error());
-  auto decision = table_.consume(Rows(table_, shares).get(), *now);
+  const Rows rows(table_, shares);
+  auto decision = take ? table_.consume(rows.get(), *now) : table_.peek(rows.get(), *now);
   if (!decision) return std::unexpected(std::move(decision).error());
   for (std::size_t i = 0; i < asked.size(); ++i) {
     core::LimitOutcome& outcome = decision->outcomes[i];
@@ -63,7 +64,7 @@ Result<LocalCounters::Answer> LocalCounters::consume(std::vector<const GuardedCh
       outcome.verdict = core::Verdict::deny;
   }
   core::judge(*decision);
-  const bool took = decision->verdict == core::Verdict::allow;
+  const bool took = take && decision->verdict == core::Verdict::allow;
   return Answer{.decision = *std::move(decision),
                 .taken = {.shares = took ? std::move(shares) : Charges{}, .at = *now}};
 }

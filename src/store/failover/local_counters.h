@@ -11,7 +11,7 @@
 
 #include "base/limits.h"
 #include "core/limit.h"
-#include "store/failover/guarded_charge.h"
+#include "store/guarded_store.h"
 #include "store/memory/counter_table.h"
 #include "store/store_clock.h"
 
@@ -44,11 +44,19 @@ class LocalCounters {
   };
   /// All or nothing. A cost above the share's burst, not above the limit, is a deny without retry_after.
   /// Errors: full (too many keys that matter), invalid_argument. Nothing is taken then.
-  [[nodiscard]] Result<Answer> consume(std::vector<const GuardedCharge*> asked);
+  [[nodiscard]] Result<Answer> consume(std::vector<const GuardedCharge*> asked) {
+    return decide(std::move(asked), true);
+  }
+  /// The same decision, nothing taken.
+  [[nodiscard]] Result<Answer> peek(std::vector<const GuardedCharge*> asked) {
+    return decide(std::move(asked), false);
+  }
   /// At most once per Taken.
   void give_back(const Taken& taken);
 
  private:
+  [[nodiscard]] Result<Answer> decide(std::vector<const GuardedCharge*> asked, bool take);
+
   StoreClock clock_;
   CounterTable table_;
   std::atomic<int> instances_{1};

@@ -1,0 +1,126 @@
+// The text within an id: "TIME REQUEST COST" and, per policy, " POLICY OVERRIDE KEY", then " SEAL". Keys and
+// ids have no blanks; OVERRIDE is its place in the policy's list, or "-".
+#include "check/refund_id.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include <openssl/evp.h>
+
+#include "core/counter_key.h"
+
+namespace dripgate::check {
+namespace {
+
+constexpr std::size_t kMembersPerPolicy = 3;
+
+std::string encode(const std::string& text) {
+  std::string out((text.size() + 2) / 3 * 4 + 1, '\0');
+  const int n =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  out.resize(static_cast<std::size_t>(n));
+  return out;
+}
+
+/// Empty: no base64.
+std::string decode(const std::string& id) {
+  if (id.empty() || id.size() % 4 != 0 || id.size() > kRefundIdBytesMax) return {};
+  std::string out(id.size() / 4 * 3 + 1, '\0');
+  const int n =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                      reinterpret_cast<const unsigned char*>(id.data()), static_cast<int>(id.size()));
+  if (n < 0) return {};
+  const auto padding = static_cast<std::size_t>(std::ranges::count(id.substr(id.size() - 2), '='));
+  out.resize(static_cast<std::size_t>(n) - std::min(padding, static_cast<std::size_t>(n)));
+  return encode(out) == id ? out : std::string();  // one spelling per id
+}
+
+std::string seal(const HashKey& secret, std::string_view text) {
+  return std::to_string(keyed_hash(secret, text));
+}
+
+/// Empty: no whole number.
+std::optional<std::int64_t> number_of(std::string_view word) {
+  std::int64_t value = 0;
+  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (code != std::errc{} || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream in(text);
+  for (std::string word; in >> word;) words.push_back(std::move(word));
+  return words;
+}
+
+bool taken_by_store(const PolicyAnswer& answer) {
+  const bool limited = answer.plan.role == Role::enforced || answer.plan.role == Role::shadow;
+  const auto by_store = [](const core::LimitOutcome& outcome) { return !outcome.degraded; };
+  return limited && !answer.replayed && !answer.outcomes.empty() &&
+         answer.verdict() == core::Verdict::allow && std::ranges::all_of(answer.outcomes, by_store);
+}
+
+std::string override_word(const PlannedPolicy& plan) {
+  if (plan.override == nullptr) return "-";
+  return std::to_string(plan.override - plan.policy->overrides.data());
+}
+
+/// Null: the policy, or its override, is gone.
+const std::vector<core::Limit>* limits_of(const config::Config& config, const std::string& policy_id,
+                                          const std::string& override_word) {
+  const auto policy = std::ranges::find(config.policies, policy_id, [](const auto& p) { return p->id; });
+  if (policy == config.policies.end()) return nullptr;
+  if (override_word == "-") return &(*policy)->limits;
+  const auto place = number_of(override_word);
+  const auto& overrides = (*policy)->overrides;
+  if (!place || *place < 0 || static_cast<std::size_t>(*place) >= overrides.size()) return nullptr;
+  return &overrides[static_cast<std::size_t>(*place)].limits;
+}
+
+std::unexpected<Error> not_ours() {
+  return fail(ErrorCode::invalid_argument,
+              "id is none that a check of this process gave out; accepted: the id of an allowed check");
+}
+
+}  // namespace
+
+RefundIds::RefundIds(const HashKey& secret) : secret_(secret) {
+  const HashKey random = random_hash_key();
+  process_ = std::to_string(random.first) + "-";
+}
+
+std::string RefundIds::make(const Answer& answer, core::Units cost) {
+  std::string policies;
+  for (const PolicyAnswer& policy : answer.policies) {
+    if (!taken_by_store(policy)) continue;
+    policies +=
+        ' ' + policy.plan.policy->id + ' ' + override_word(policy.plan) + ' ' + policy.plan.keys.front();
+  }
+  if (policies.empty() || cost == 0) return {};
+  const std::string text = std::to_string(to_us(answer.now)) + ' ' + process_ + std::to_string(++made_) +
+                           ' ' + std::to_string(cost) + policies;
+  return encode(text + ' ' + seal(secret_, text));
+}
+
+Result<store::Refund> RefundIds::read(const std::string& id, const config::Config& config) const {
+  const std::string text = decode(id);
+  const std::size_t last = text.rfind(' ');
+  if (last == std::string::npos || text.substr(last + 1) != seal(secret_, text.substr(0, last)))
+    return not_ours();
+  const std::vector<std::string> words = words_of(text.substr(0, last));
+  const auto at = number_of(words.at(0));
+  const auto cost = number_of(words.at(2));
+  if (!at || !cost) return not_ours();
+  store::Refund refund{.charges = {}, .consumed_at = from_us(*at), .request_id = words.at(1)};
+  for (std::size_t i = kMembersPerPolicy; i + 2 < words.size(); i += kMembersPerPolicy) {
+    const std::vector<core::Limit>* limits = limits_of(config, words[i], words[i + 1]);
+    for (std::size_t k = 0; limits != nullptr && k < limits->size(); ++k)
+      refund.charges.push_back({core::limit_key(words[i + 2], k), (*limits)[k], *cost});
+  }
+  return refund;
+}
+
+}  // namespace dripgate::check

@@ -1,0 +1,35 @@
+// RefundIds: what a check took, as a text that the caller can hand back: keys, cost and time, sealed with a
+// secret, so that no process has to remember it and nobody can make one up. Limits are looked up again in
+// the config in force. Pure; thread-safe to read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/keyed_hash.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "check/answer.h"
+#include "store/counter_store.h"
+
+namespace dripgate::check {
+
+/// Longer texts are no ids of ours: kChargesPerRequestMax policies with the longest keys stay below.
+inline constexpr std::size_t kRefundIdBytesMax = 32u << 10;
+
+class RefundIds {
+ public:
+  explicit RefundIds(const HashKey& secret);
+
+  /// Of an allowed answer: what the store took for `cost` units. Empty: nothing.
+  [[nodiscard]] std::string make(const Answer& answer, core::Units cost);
+  /// The charges under the limits in force now; of policies that are gone none. Error: invalid_argument.
+  [[nodiscard]] Result<store::Refund> read(const std::string& id, const config::Config& config) const;
+
+ private:
+  HashKey secret_;
+  std::string process_;  // no other process has it
+  std::uint64_t made_ = 0;
+};
+
+}  // namespace dripgate::check

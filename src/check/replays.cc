@@ -1,0 +1,30 @@
+#include "check/replays.h"
+
+namespace dripgate::check {
+
+std::optional<Replays::Outcomes> Replays::take(const std::string& name, WallTime now) {
+  const auto found = allows_.find(name);
+  if (found == allows_.end() || found->second.left <= 0 || now >= found->second.until) return std::nullopt;
+  --found->second.left;
+  return found->second.outcomes;
+}
+
+void Replays::give_back(const std::string& name) {
+  if (const auto found = allows_.find(name); found != allows_.end()) ++found->second.left;
+}
+
+void Replays::remember(const std::string& name, Outcomes outcomes, int replays, WallTime until) {
+  const std::uint64_t sequence = ++sequence_;
+  allows_[name] = {std::move(outcomes), replays, until, sequence};
+  order_.emplace_back(sequence, name);
+  while (order_.size() > max_) forget_first();
+}
+
+/// A name that was remembered again since has a later place.
+void Replays::forget_first() {
+  const auto found = allows_.find(order_.front().second);
+  if (found != allows_.end() && found->second.sequence == order_.front().first) allows_.erase(found);
+  order_.pop_front();
+}
+
+}  // namespace dripgate::check

@@ -1,0 +1,49 @@
+// Replays: which allows of a policy with `idempotency` may be given again without a charge. Bounded: what was
+// remembered first is forgotten first, and a retry is then charged as a new request. Single-threaded.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "core/decision.h"
+
+namespace dripgate::check {
+
+/// Allows that are remembered at a time, over all policies.
+inline constexpr std::size_t kReplaysRememberedMax = 100'000;
+
+class Replays {
+ public:
+  using Outcomes = std::vector<core::LimitOutcome>;
+
+  explicit Replays(std::size_t remembered_max = kReplaysRememberedMax) : max_(remembered_max) {}
+
+  /// Takes one replay of what is remembered under `name`; empty: there is none left.
+  [[nodiscard]] std::optional<Outcomes> take(const std::string& name, WallTime now);
+  /// The request that took it was refused by another policy.
+  void give_back(const std::string& name);
+  /// From now on `replays` requests of this name are given `outcomes`, until `until`.
+  void remember(const std::string& name, Outcomes outcomes, int replays, WallTime until);
+
+ private:
+  struct Allow {
+    Outcomes outcomes;
+    int left = 0;
+    WallTime until;
+    std::uint64_t sequence = 0;
+  };
+  void forget_first();
+
+  const std::size_t max_;
+  std::uint64_t sequence_ = 0;
+  std::unordered_map<std::string, Allow> allows_;
+  std::deque<std::pair<std::uint64_t, std::string>> order_;
+};
+
+}  // namespace dripgate::check

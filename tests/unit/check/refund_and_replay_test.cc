@@ -1,0 +1,146 @@
+// Refunds by id, and idempotency.
+#include <gtest/gtest.h>
+
+#include "unit/check/world.h"
+
+namespace dripgate::check {
+namespace {
+
+constexpr const char* kTen = "    - { id: p, key: [user], limit: 10, window: 60s, onStoreFailure: local }\n";
+
+TEST(Refund, GivesBackWhatACheckTookAndOnlyOnce) {
+  World world(kTen);
+  const std::string id = world.check({{"user", "a"}}, 4).refund_id;
+  ASSERT_FALSE(id.empty());
+  EXPECT_EQ(world.check({{"user", "a"}}).deciding()->numbers()->remaining, 5);
+  EXPECT_EQ(world.refund(id), true);
+  EXPECT_EQ(world.refund(id), false);
+  EXPECT_EQ(world.peek({{"user", "a"}}, 0).deciding()->numbers()->remaining, 9);
+}
+
+TEST(Refund, NeverGoesIntoALaterWindow) {
+  World world(kTen);
+  const std::string id = world.check({{"user", "a"}}, 4).refund_id;
+  world.clock.advance(60s);
+  EXPECT_EQ(world.check({{"user", "a"}}).deciding()->numbers()->remaining, 9);
+  EXPECT_EQ(world.refund(id), false);
+  EXPECT_EQ(world.peek({{"user", "a"}}, 0).deciding()->numbers()->remaining, 9);
+}
+
+TEST(Refund, TakesNoIdThatNoCheckGaveOut) {
+  World world(kTen);
+  std::string id = world.check({{"user", "a"}}, 4).refund_id;
+  for (const std::string& forged :
+       {std::string(), std::string("aWQ="), std::string("?"), id + "AAAA", std::string(100'000, 'A')}) {
+    const auto answer = world.refund(forged);
+    ASSERT_FALSE(answer) << forged;
+    EXPECT_EQ(answer.error().code, ErrorCode::invalid_argument);
+  }
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    std::string bent = id;
+    bent[i] = bent[i] == 'A' ? 'B' : 'A';
+    if (bent != id) EXPECT_FALSE(world.refund(bent).value_or(false)) << i;
+  }
+  EXPECT_EQ(world.refund(id), true);
+}
+
+TEST(Refund, GoesByTheOverrideThatWasChargedAndByTheLimitsInForceNow) {
+  World world(R"(
+    - id: p
+      key: [user]
+      limit: 1
+      window: 60s
+      onStoreFailure: closed
+      overrides: [ { value: big, limits: [ { rpm: 10 }, { rph: 20 } ] } ]
+)");
+  const std::string id = world.check({{"user", "big"}}, 10).refund_id;
+  EXPECT_FALSE(world.check({{"user", "big"}}).allowed());
+  EXPECT_EQ(world.refund(id), true);
+  EXPECT_TRUE(world.check({{"user", "big"}}, 10).allowed());
+  world.config =
+      config_of("policies: [ { id: q, key: [user], limit: 5, window: 60s, onStoreFailure: closed } ]");
+  EXPECT_EQ(world.refund(id), false);
+}
+
+TEST(Refund, OfALocalShareThereIsNone) {
+  World world(kTen);
+  world.shared.away = true;
+  const Answer answer = world.check({{"user", "a"}});
+  EXPECT_TRUE(answer.allowed());
+  EXPECT_TRUE(answer.refund_id.empty());
+}
+
+TEST(Refund, WhileTheStoreIsAwayMayBeAskedAgain) {
+  World world(kTen);
+  const std::string id = world.check({{"user", "a"}}, 4).refund_id;
+  world.shared.away = true;
+  EXPECT_EQ(world.refund(id).error().code, ErrorCode::timed_out);
+  world.shared.away = false;
+  EXPECT_EQ(world.refund(id), true);
+}
+
+constexpr const char* kIdempotent = R"(
+    - id: p
+      key: [user]
+      limit: 5
+      window: 1h
+      onStoreFailure: closed
+      idempotency: { ttl: 10m, maxReplays: 3 }
+    - { id: ip, key: [ip], limit: 100, window: 1h, onStoreFailure: closed }
+)";
+
+Request retry(const std::string& key, core::Units cost = 1) {
+  return {.descriptor = {{"user", "a"}, {"ip", "1.2.3.4"}}, .cost = cost, .idempotency_key = key};
+}
+
+TEST(Idempotency, ARetryIsNotChargedToThePolicyThatAllowsIt) {
+  World world(kIdempotent);
+  EXPECT_FALSE(world.ask(retry("k1")).policies.at(0).replayed);
+  const Answer again = world.ask(retry("k1"));
+  EXPECT_TRUE(again.policies.at(1).replayed) << again.policies.at(1).plan.policy->id;
+  EXPECT_EQ(world.peek({{"user", "a"}}, 0).deciding()->numbers()->remaining, 4);
+  EXPECT_FALSE(world.ask(retry("k2")).policies.at(1).replayed);
+  EXPECT_FALSE(world.ask(retry("k1", 2)).policies.at(1).replayed);  // a larger request is another one
+}
+
+TEST(Idempotency, OneConstantKeyGetsNoSecondBudget) {
+  World world(kIdempotent);
+  int allowed = 0;
+  for (int i = 0; i < 1000; ++i) allowed += world.ask(retry("constant")).allowed() ? 1 : 0;
+  EXPECT_EQ(allowed, 5 * (1 + 3));
+}
+
+TEST(Idempotency, ARefusalOfAnotherPolicyGivesTheReplayBackAndIsNotReplayed) {
+  World world(R"(
+    - { id: p, key: [user], limit: 5, window: 1h, onStoreFailure: closed, idempotency: { ttl: 10m, maxReplays: 1 } }
+    - { id: ip, match: { ip: "*" }, key: [ip], limit: 1, window: 60s, onStoreFailure: closed }
+)");
+  EXPECT_TRUE(world.ask(retry("k")).allowed());
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(world.ask(retry("k")).allowed());
+  world.clock.advance(60s);
+  const Answer after = world.ask(retry("k"));
+  EXPECT_TRUE(after.allowed());
+  EXPECT_EQ(world.peek({{"user", "a"}}, 0).deciding()->numbers()->remaining, 4);
+}
+
+TEST(Idempotency, IsForgottenAfterItsTime) {
+  World world(kIdempotent);
+  EXPECT_TRUE(world.ask(retry("k")).allowed());
+  world.clock.advance(10min);
+  EXPECT_TRUE(world.ask(retry("k")).allowed());
+  EXPECT_EQ(world.peek({{"user", "a"}}, 0).deciding()->numbers()->remaining, 3);
+}
+
+TEST(Idempotency, WhatIsRememberedIsBounded) {
+  Replays replays(2);
+  for (const char* name : {"a", "b", "c"}) replays.remember(name, {}, 1, testing::kT0 + 1h);
+  EXPECT_FALSE(replays.take("a", testing::kT0));
+  EXPECT_TRUE(replays.take("b", testing::kT0));
+  EXPECT_TRUE(replays.take("c", testing::kT0));
+  EXPECT_FALSE(replays.take("c", testing::kT0));
+  replays.give_back("c");
+  EXPECT_TRUE(replays.take("c", testing::kT0));
+}
+
+}  // namespace
+}  // namespace dripgate::check
