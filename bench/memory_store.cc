@@ -47,8 +47,10 @@ std::string text_of(std::uint32_t key) {
   char digits[16];
   const auto end =
       std::to_chars(digits, digits + sizeof(digits), key * 2654435761u).ptr;  // spread over the digits
-  std::string text = "rl:{t:acme}:api-free:k:";
-  return text.append(digits, end);
+  constexpr std::string_view kPrefix = "rl:{t:acme}:api-free:k:";
+  std::string text;
+  text.reserve(kPrefix.size() + sizeof(digits));
+  return text.append(kPrefix).append(digits, end);
 }
 
 struct Keys {

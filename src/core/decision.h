@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
+
+#include <absl/container/inlined_vector.h>
 
 #include "core/limit.h"
 
@@ -34,13 +35,17 @@ struct LimitOutcome {
                                         // never (local: never within the share)
 };
 
+/// Requests of up to this many charges are asked and answered without memory of their own.
+inline constexpr std::size_t kChargesInPlace = 2;
+using LimitOutcomes = absl::InlinedVector<LimitOutcome, kChargesInPlace>;
+
 /// All-or-nothing over every charge of the request.
 struct Decision {
   Verdict verdict = Verdict::allow;
   std::size_t decisive =
       0;         // index of the charge that refused (the longest wait), else the one nearest to exhaustion
   WallTime now;  // the store's clock at the decision
-  std::vector<LimitOutcome> outcomes;  // one per charge, in request order
+  LimitOutcomes outcomes;  // one per charge, in request order
 
   /// Refused because the store is away and a policy is closed: 503, not 429. The decisive outcome says so.
   [[nodiscard]] bool unavailable() const {

@@ -4,7 +4,8 @@
 #pragma once
 
 #include <string>
-#include <vector>
+
+#include <absl/container/inlined_vector.h>
 
 #include "base/result.h"
 #include "core/decision.h"
@@ -19,7 +20,7 @@ struct Charge {
   core::Units cost = 1;  // 0: asks without taking, still denied when nothing is left
 };
 
-using Charges = std::vector<Charge>;  // at most kChargesPerRequestMax
+using Charges = absl::InlinedVector<Charge, core::kChargesInPlace>;  // at most kChargesPerRequestMax
 
 struct Refund {
   Charges charges;       // as consumed

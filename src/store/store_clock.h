@@ -18,9 +18,11 @@ class StoreClock {
 
   /// Never less than any answer before it. Error: clock_stepped_back.
   [[nodiscard]] Result<WallTime> now() {
-    const auto held = core::clamp_clock(latest(), clock_.now());
-    if (!held) return held;
-    return witness(*held);
+    const WallTime time = clock_.now();
+    if (time >= latest()) return witness(time);
+    auto held = core::clamp_clock(latest(), time);
+    if (held) held = witness(*held);
+    return held;
   }
   /// Another account of the latest time (a file's); returns the later one.
   WallTime witness(WallTime t) {

@@ -60,23 +60,29 @@ Result<WallTime> MemoryCounterStore::admit(const Charges& charges) {
 }
 
 Result<core::Decision> MemoryCounterStore::take(const Charges& charges) {
-  if (charges.size() != 1) {
-    const auto now = admit(charges);
-    if (!now) return std::unexpected(now.error());
-    return table_.consume(Fingerprinted(table_, charges).get(), *now);
-  }
-  const Charge& only = charges.front();
-  const Fingerprint key = table_.fingerprint(only.key);
-  table_.prefetch(key);  // comes from memory while the charge is checked and the clock read
+  if (charges.size() == 1) return take_one(charges);
   const auto now = admit(charges);
   if (!now) return std::unexpected(now.error());
-  const auto outcome = table_.consume_one({.key = key, .limit = &only.limit, .cost = only.cost}, *now);
-  if (!outcome) return std::unexpected(outcome.error());
-  core::Decision decision;
-  decision.verdict = outcome->verdict;
-  decision.now = *now;
-  decision.outcomes.push_back(*outcome);
-  return decision;
+  return table_.consume(Fingerprinted(table_, charges).get(), *now);
+}
+
+Result<core::Decision> MemoryCounterStore::take_one(const Charges& charges) {
+  const Charge& only = charges.front();
+  const Fingerprint key = table_.fingerprint(only.key);
+  table_.prefetch(key);           // comes from memory while the charge is checked and the clock read
+  Result<core::Decision> answer;  // the one object that every way out returns: made in its place
+  if (const auto now = admit(charges); !now) {
+    answer = std::unexpected(now.error());
+  } else if (const auto outcome =
+                 table_.consume_one({.key = key, .limit = &only.limit, .cost = only.cost}, *now);
+             !outcome) {
+    answer = std::unexpected(outcome.error());
+  } else {
+    answer->verdict = outcome->verdict;
+    answer->now = *now;
+    answer->outcomes.push_back(*outcome);
+  }
+  return answer;
 }
 
 Result<core::Decision> MemoryCounterStore::look(const Charges& charges) {

@@ -24,6 +24,7 @@ class MemoryCounterStore : public CounterStore {
  private:
   [[nodiscard]] Result<WallTime> admit(const Charges& charges);
   [[nodiscard]] Result<core::Decision> take(const Charges& charges);
+  [[nodiscard]] Result<core::Decision> take_one(const Charges& charges);
   [[nodiscard]] Result<core::Decision> look(const Charges& charges);
   [[nodiscard]] Result<bool> give_back(const Refund& refund);
   [[nodiscard]] Result<CounterView> view(Charges charges);

@@ -18,7 +18,7 @@ LimitOutcome by(FailureMode mode) {
   const Verdict verdict = mode == FailureMode::closed ? Verdict::deny : Verdict::allow;
   return {.verdict = verdict, .degraded = mode, .has_numbers = mode == FailureMode::local, .retry_after = {}};
 }
-Decision judged(std::vector<LimitOutcome> outcomes) {
+Decision judged(LimitOutcomes outcomes) {
   Decision decision;
   decision.outcomes = std::move(outcomes);
   judge(decision);
