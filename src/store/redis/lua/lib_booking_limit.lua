@@ -136,8 +136,9 @@ local function bucket_remove(P, i, C, units)
   C.w[i], C.u[i] = w, u
 end
 
--- Newest first over releases and plan, as one log; plan may be nil.
-local function log_units(W, released, plan, t)
+-- Newest first over releases and plan (which may be nil), as one log: the units in (t - W, t], and the time of the entry
+-- where they pass `most`: there the walk ends. Nil where they do not.
+local function log_walk(W, released, plan, t, most)
   local r, p, units, from = #released, plan and #plan or 0, 0, t - W
   while true do
     local at, n
@@ -146,23 +147,18 @@ local function log_units(W, released, plan, t)
     elseif r > 0 then
       at, n, r = released[r - 1], released[r], r - 2
     end
-    if not at or at <= from then return units end
+    if not at or at <= from then return units, nil end
     units = units + n
+    if units > most then return units, at end
   end
 end
+local function log_units(W, released, plan, t)
+  local units = log_walk(W, released, plan, t, NEVER)
+  return units
+end
 local function log_next(W, limit, released, plan, t, cost)
-  local r, p, units, from = #released, plan and #plan or 0, 0, t - W
-  while true do
-    local at, n
-    if p > 0 and (r == 0 or plan[p - 1] >= released[r - 1]) then
-      at, n, p = plan[p - 1], plan[p], p - 2
-    elseif r > 0 then
-      at, n, r = released[r - 1], released[r], r - 2
-    end
-    if not at or at <= from then return t end
-    units = units + n
-    if units > limit - cost then return max(t, at + W) end
-  end
+  local _, full = log_walk(W, released, plan, t, limit - cost)
+  return full and max(t, full + W) or t
 end
 -- The log without its first `gone` numbers, in place.
 local function log_drop(log, gone)

@@ -7,7 +7,7 @@
 -- Answer  '<BBddI4d' outcome, deciding limit (from 1; 0: what the slot says), now, slot, generation, first received
 -- Why     one call for up to 32 events of a hot stream: a key is read and written once however many it books.
 local floor = ARGV[1] + 0
--- uses: lib_clock.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_place.lua lib_booking_replay.lua lib_booking_book.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_batch.lua
+-- uses: lib_clock.lua lib_booking_quick.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_place.lua lib_booking_replay.lua lib_booking_book.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_batch.lua
 local RELEASE_LEASE = 60000000
 
 local function release_valid_until(P, at)
@@ -86,62 +86,14 @@ local function reserve_item(flags, P, b, bucket, digest, cost, id, first, after)
   answer(outcome, S, slot, generation, known_first, limit)
 end
 
--- What a batch is for: more unknown ids behind a tail that is ahead, under one fixed window. reserve_item would say the
--- same: nothing to anchor, no newcomer passes, and the place is in the tail's window or begins the next one.
--- Returns how the next item finds things: false where the item is not of that kind, and was left alone.
-local kept_short  -- s that such a record is kept beyond its slot
-local function book_on(P, b, bucket, digest, cost, id, first)
-  local S = b.S
-  local T, F, N, W = S.T, S.F, P.N[1], P.W[1]
-  local t, epoch, behind = T.at, S.epoch, S.epoch - S.leak
-  local taken, start, limit = T.u[1], t - t % W, 0
-  if T.w[1] ~= start then taken = 0 end
-  if N - taken < cost then
-    start, taken, limit = start + W, 0, 1
-    t = start
-  end
-  local spread = taken * W
-  if cost > 255 or cost > N or F.w[1] == start or spread > 9007199254740991 or behind < 0 or behind > 65535 then return false end
-  if P.even and taken > 0 then
-    spread = start + floor(spread / N)
-    if spread > t then t = spread end
-  end
-  local seen = S.seen
-  if not first then first = seen end
-  local ago = t - first
-  if ago > P.max_delay or ago < 0 or ago > 1099511627775 or known[id] or load_event(bucket, id) then return false end
-  T.at, T.w[1], T.u[1], S.new = t, start, taken + cost, S.new + cost
-  local n, expires = #written + 1, t + kept_short * 1000000
-  written[n], written_bucket[n], written_expires[n] = id, bucket, expires
-  known[id] = cost == 1 and pack(FIRST, 31, digest, b.tag, t, ago, kept_short, epoch, behind) or
-              pack(SHORT, 16, 0, 0, cost, digest, b.tag, t, ago, kept_short, epoch, behind)
-  if expires > b.event_expires then b.event_expires = expires end
-  out[#out + 1] = pack('<BBddI4d', AT, limit, seen, t, 0, first)
-  return true
-end
--- The book that book_on may go on with after an item: its state is entered under P, changed and behind its tail.
-local function steady(P, b)
-  local S = b.S
-  if P.m ~= 1 or P.alg[1] ~= FIXED or P.zone[1] or not (b.keep and b.changed) or S.old + S.new == 0 or
-     S.T.at <= max(S.seen, S.frozen, S.unknown) then
-    return nil
-  end
-  kept_short = (P.retention + EXPIRY_SLACK) / 1000000
-  return kept_short < 16777216 and kept_short % 1 == 0 and b or nil
-end
-
 local pos, last = 1, #items
-local going, going_policy
+if answered then out[1], pos = out[1] .. answered, position end
 while pos <= last do
   local flags, policy, row, bucket, digest, cost, id, first, after
   flags, policy, row, bucket, digest, cost, id, pos = unpack_bytes('<BBBBc8dBc0', items, pos)
   if flags % 2 == 1 then first, pos = unpack_bytes('<d', items, pos) end
   if flags % 4 >= 2 then after, pos = unpack_bytes('<I4', items, pos) end
-  local P, b = policies[policy], books[row]
-  if going ~= b or going_policy ~= P or flags > 1 or not book_on(P, b, bucket, digest, cost, id, first) then
-    reserve_item(flags, P, b, bucket, digest, cost, id, first, after)
-    going, going_policy = steady(P, b), P
-  end
+  reserve_item(flags, policies[policy], books[row], bucket, digest, cost, id, first, after)
 end
 return finish()
 end)() end)() end)() end)() end)()
