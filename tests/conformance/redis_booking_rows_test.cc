@@ -76,6 +76,48 @@ TEST_F(RedisBookingRows, AStateOrRecordOfAnotherFormatIsAnErrorAndStaysAsItIs) {
   }
 }
 
+TEST_F(RedisBookingRows, ARowOfANewerVersionIsLeftAloneByEveryCallAndItsSlotsStay) {
+  for (const char* id : {"a", "b", "c"}) (void)reserve(id);  // now, now, in the next window
+  const std::string row = store::BookingNames::row("{s}", store::BookingNames::tag_of(key));
+  const std::string ours = server.ask({"DUMP", row});
+  const std::string theirs = "2 written in another way";
+  ASSERT_EQ(server.ask({"SET", row, theirs, "KEEPTTL"}), "OK");
+  const store::Ticket ticket{.key = key,
+                             .event_id = "c",
+                             .body_digest = 7,
+                             .generation = 0,
+                             .slot = kT0 + 60s,
+                             .cost = 1,
+                             .first_received = kT0};
+  clock.set(kT0 + 60s);
+  std::vector<std::string> said;
+  const auto heard = [&](const auto& answer) {
+    said.emplace_back(answer ? "answered" : to_string(answer.error().code));
+  };
+  bookings->gate({ticket, policy}, heard);
+  bookings->release(key, "c", 0, policy, heard);
+  bookings->freeze(key, kT0 + 1h, heard);
+  bookings->thaw(key, heard);
+  bookings->inspect(key, policy, heard);
+  while (said.size() < 5) {
+    loop.impl()->context.restart();
+    ASSERT_GT(loop.impl()->context.run_one_for(10s), 0u);
+  }
+  EXPECT_EQ(said, std::vector<std::string>(5, "newer_version"));
+  EXPECT_EQ(reserve("d"), "newer_version");
+  EXPECT_EQ(server.ask({"GET", row}), theirs);
+  ASSERT_EQ(server.ask({"RESTORE", row, "3600000", ours, "REPLACE"}), "OK");
+  std::string gated;
+  bookings->gate({ticket, policy}, [&](const Result<core::GateAnswer>& answer) {
+    gated = answer && answer->outcome == core::GateOutcome::go ? "go" : "not";
+  });
+  while (gated.empty()) {
+    loop.impl()->context.restart();
+    ASSERT_GT(loop.impl()->context.run_one_for(10s), 0u);
+  }
+  EXPECT_EQ(gated, "go");
+}
+
 TEST_F(RedisBookingRows, EveryNameHasATtlAndExpiredRecordsLeaveTheirBucket) {
   // Ids of one bucket, found by trying.
   std::vector<std::string> ids{"0"};

@@ -1,10 +1,8 @@
-// What only the CounterStore on Redis has: requests that travel together, many processes on one key, and
-// texts of another format.
+// What only the CounterStore on Redis has: requests that travel together, and texts of another format.
+#include <map>
 #include <random>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "conformance/limits.h"
 #include "net/io_loop_impl.h"
@@ -120,53 +118,6 @@ TEST(RedisCounters, RequestsThatTravelTogetherGetTheAnswersOfOneAfterTheOther) {
   EXPECT_LT(std::stoi(stats.substr(calls + 22)), (allowed + denied) / 2);
 }
 
-/// The work of one process: `callers` that each ask again when answered. Returns how many were admitted.
-int ask_all(std::uint16_t port, const store::Charge& charge, int callers, int calls_each) {
-  Store store(port);
-  int admitted = 0, failed = 0, answered = 0;
-  std::function<void(int)> ask = [&](int left) {
-    store.counters->consume({charge}, [&, left](const Result<core::Decision>& decision) {
-      ++answered;
-      if (!decision) ++failed;
-      if (decision && decision->verdict == core::Verdict::allow) ++admitted;
-      if (left > 1) ask(left - 1);
-    });
-  };
-  for (int i = 0; i < callers; ++i) ask(calls_each);
-  while (answered < callers * calls_each) store.run_one();
-  return failed > 0 ? -1 : admitted;
-}
-
-TEST(RedisCounters, EightProcessesOfTwentyFiveCallersAreAdmittedExactlyTheLimit) {
-  constexpr int kProcesses = 8, kCallers = 25, kCallsEach = 20, kLimit = 1000;
-  const RedisServer server;
-  const core::Limit limits[]{per(kLimit, 1000 * kDay), log_of(kLimit, kDay), bucket(1, kDay, kLimit),
-                             bucket(3, 7 * kDay, kLimit)};
-  for (std::size_t i = 0; i < std::size(limits); ++i) {
-    const store::Charge charge{.key = "rl:{t:acme}:" + std::to_string(i), .limit = limits[i]};
-    int pipes[2];
-    ASSERT_EQ(::pipe(pipes), 0);
-    for (int p = 0; p < kProcesses; ++p) {
-      if (::fork() == 0) {
-        const int admitted = ask_all(server.port(), charge, kCallers, kCallsEach);
-        ::_exit(::write(pipes[1], &admitted, sizeof admitted) == sizeof admitted ? 0 : 1);
-      }
-    }
-    int sum = 0;
-    for (int p = 0; p < kProcesses; ++p) {
-      EXPECT_EQ(server.ask({"SCRIPT", "FLUSH"}), "OK");
-      int admitted = 0;
-      ASSERT_EQ(::read(pipes[0], &admitted, sizeof admitted), static_cast<ssize_t>(sizeof admitted));
-      EXPECT_GE(admitted, 0) << "a call failed";
-      sum += admitted;
-    }
-    for (int p = 0; p < kProcesses; ++p) ::wait(nullptr);
-    ::close(pipes[0]);
-    ::close(pipes[1]);
-    EXPECT_EQ(sum, kLimit) << "limit " << i;
-  }
-}
-
 TEST(RedisCounters, ATextOfAnotherFormatIsAnErrorAndStaysAsItIs) {
   const RedisServer server;
   Store store(server.port());
@@ -183,6 +134,43 @@ TEST(RedisCounters, ATextOfAnotherFormatIsAnErrorAndStaysAsItIs) {
     EXPECT_EQ(consumed, "newer_version");
     EXPECT_EQ(given, "newer_version");
     EXPECT_EQ(server.ask({"GET", "k"}), "2bfuture");
+  }
+}
+
+TEST(RedisCounters, PodsOfTwoVersionsSideBySideAdmitNoMoreThanTheLimit) {
+  constexpr int kLimit = 10, kBefore = 4;
+  const RedisServer server;
+  Store store(server.port());
+  const core::Limit limits[]{per(kLimit, 1000 * kDay), log_of(kLimit, kDay), bucket(1, kDay, kLimit),
+                             bucket(3, 7 * kDay, kLimit)};
+  for (std::size_t i = 0; i < std::size(limits); ++i) {
+    SCOPED_TRACE("limit " + std::to_string(i));
+    const std::string key = "k" + std::to_string(i);
+    std::map<std::string, int> answers;
+    const auto ask = [&](int times) {
+      answers.clear();
+      int answered = 0;
+      for (int n = 0; n < times; ++n)
+        store.counters->consume({{.key = key, .limit = limits[i]}}, [&](const Result<core::Decision>& got) {
+          ++answered;
+          ++answers[!got                                   ? to_string(got.error().code)
+                    : got->verdict == core::Verdict::allow ? "allow"
+                                                           : "deny"];
+        });
+      while (answered < times) store.run_one();
+      return answers;
+    };
+    using Answers = std::map<std::string, int>;
+    EXPECT_EQ(ask(kBefore), (Answers{{"allow", kBefore}}));
+    // The next version took the key over and wrote it in its own way.
+    const std::string ours = server.ask({"GET", key});
+    const std::string theirs = "2n" + ours;  // a bare number is ours for ever
+    ASSERT_EQ(server.ask({"SET", key, theirs, "KEEPTTL"}), "OK");
+    EXPECT_EQ(ask(3 * kLimit), (Answers{{"newer_version", 3 * kLimit}}));
+    EXPECT_EQ(server.ask({"GET", key}), theirs);
+    // It was rolled back, and what it left is in our form again.
+    ASSERT_EQ(server.ask({"SET", key, ours, "KEEPTTL"}), "OK");
+    EXPECT_EQ(ask(3 * kLimit), (Answers{{"allow", kLimit - kBefore}, {"deny", 2 * kLimit + kBefore}}));
   }
 }
 

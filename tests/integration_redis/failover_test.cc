@@ -102,6 +102,60 @@ TEST(RedisFailoverErrors, AFullOrDemotedServerIsAStoreFailureOfItsClass) {
   EXPECT_GE(errors(ErrorCode::unavailable), 2u);
 }
 
+TEST(RedisFailoverErrors, ACounterOfANewerVersionDegradesItsOwnRequestsAndNotTheShard) {
+  FailoverSite site(kUnhurried);
+  const auto by = [&](const std::string& tag, FailureMode mode) {
+    return site.decide({site.charge(tag, mode)});
+  };
+  ASSERT_TRUE(site.until([&] { return !by("a", FailureMode::open)->degraded(); }));
+  for (const auto mode : {FailureMode::closed, FailureMode::local})
+    ASSERT_EQ(site.first.ask({"SET", site.charge("a", mode).charge.key, "2later"}), "OK");
+  int by_share = 0;
+  for (int i = 0; i < 2 * FailoverSite::kLimit; ++i) {
+    EXPECT_TRUE(by("a", FailureMode::closed)->unavailable());
+    by_share += by("a", FailureMode::local)->verdict == Verdict::allow ? 1 : 0;
+    EXPECT_FALSE(by("a", FailureMode::open)->degraded()) << "another key of the same shard";
+  }
+  EXPECT_EQ(by_share, FailoverSite::kLimit) << "this process' share, as it is the only one";
+  EXPECT_EQ(site.breaker(0), State::closed);
+}
+
+TEST(RedisFailoverErrors, WhatRedisRefusesOfAUserThatMayNotIsAStoreFailureNotABadRequest) {
+  FailoverSite site(kUnhurried);
+  const auto by = [&](FailureMode mode) { return site.decide({site.charge("a", mode)}); };
+  ASSERT_TRUE(site.until([&] { return !by(FailureMode::open)->degraded(); }));
+  ASSERT_EQ(site.first.ask({"ACL", "SETUSER", "default", "resetkeys", "~other:*"}), "OK");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(by(FailureMode::open)->degraded(), FailureMode::open);
+    EXPECT_TRUE(by(FailureMode::closed)->unavailable());
+    EXPECT_EQ(by(FailureMode::local)->degraded(), FailureMode::local);
+  }
+  ASSERT_EQ(site.first.ask({"ACL", "SETUSER", "default", "allkeys"}), "OK");
+  EXPECT_TRUE(site.until([&] { return !by(FailureMode::closed)->degraded(); }));
+}
+
+TEST(RedisFailoverErrors, ALateReplyIsNobodysAndNoCallIsSentAgain) {  // C3
+  constexpr int kCalls = 20;
+  FailoverSite site(20ms);
+  GuardedCharge asked = site.charge("a", FailureMode::closed);
+  ASSERT_TRUE(site.until([&] { return !site.decide({asked})->degraded(); }));
+  ASSERT_TRUE(site.until([&] { return site.left(asked) >= 0; }));
+  const core::Units before = site.left(asked);
+  site.proxy.delay(200ms);
+  int unavailable = 0, answered = 0;
+  for (int i = 0; i < kCalls; ++i)
+    site.store->consume({asked}, [&](const Result<core::Decision>& decision) {
+      ++answered;
+      unavailable += decision && decision->unavailable() ? 1 : 0;
+    });
+  ASSERT_TRUE(site.until([&] { return answered == kCalls; }));
+  EXPECT_EQ(unavailable, kCalls) << "answered by the mode, none by a reply to another";
+  site.proxy.delay(0ms);
+  ASSERT_TRUE(site.until([&] { return !site.decide({site.charge("a", FailureMode::open)})->degraded(); }));
+  ASSERT_TRUE(site.until([&] { return site.left(asked) >= 0; }));
+  EXPECT_EQ(site.left(asked), before - kCalls) << "each counted once, never sent again";
+}
+
 TEST(RedisFailoverRefund, ARefusalOnOneServerGivesBackWhatTheOtherTook) {
   FailoverSite site(kUnhurried);
   GuardedCharge taken = site.charge("a", FailureMode::closed);
