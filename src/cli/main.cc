@@ -1,5 +1,7 @@
 // dripgate: the command line. Exit codes: 0 done, 1 refused or failed, 2 usage, 3 the server cannot be
 // reached.
+#include <string>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -19,6 +21,17 @@ constexpr const char* kFooter =
     "  dripgate publish payouts examples/payouts.ndjson\n"
     "  dripgate inspect payouts";
 
+/// Empty unless the first word is no verb: CLI11 only says that it misses one.
+std::string unknown_verb(const CLI::App& program, int count, char** arguments) {
+  if (count < 2 || *arguments[1] == '-') return {};
+  std::string text = std::string("there is no verb '") + arguments[1] + "'; the verbs are";
+  for (const CLI::App* verb : program.get_subcommands({})) {
+    if (verb->check_name(arguments[1])) return {};
+    text += " " + verb->get_name();
+  }
+  return text;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -30,6 +43,10 @@ int main(int count, char** arguments) {
   add_run_verbs(program, run);
   add_publish_verb(program, run);
   add_operate_verbs(program, run);
+  if (const std::string fault = unknown_verb(program, count, arguments); !fault.empty()) {
+    complain(fault);
+    return kExitUsage;
+  }
   try {
     program.parse(count, arguments);
   } catch (const CLI::ParseError& error) {

@@ -23,7 +23,11 @@ void add_inspect(CLI::App& program, Run& run) {
   verb.add_option("KEY", options->key, "One key of it, as its template renders it");
   verb.add_flag("--json", options->json, "The server's answer as it is");
   add_server(verb, options->server);
-  verb.footer("Example: dripgate inspect payouts merchant_8421:payout");
+  verb.footer(
+      "Example: dripgate inspect payouts merchant_8421:payout\n"
+      "In a key the values of attributes are percent-encoded ('cust B' is cust%20B). A key that was never "
+      "used\n"
+      "shows nothing released and nothing booked.");
   verb.callback([&run, options] { run = [options] { return run_inspect(*options); }; });
 }
 
@@ -93,7 +97,9 @@ void add_operate(CLI::App& program, Run& run, const std::string& name, OperateAc
   options->action = action;
   CLI::App& verb = *program.add_subcommand(name, about);
   verb.add_option("STREAM", options->stream, "The stream")->required();
-  if (takes_key) verb.add_option("KEY", options->key, "The key, as its template renders it")->required();
+  if (takes_key)
+    verb.add_option("KEY", options->key, "The key, as its template renders it (values percent-encoded)")
+        ->required();
   if (action == OperateAction::freeze) {
     CLI::Option_group& when = *verb.add_option_group("when", "How long");
     add_span(when, "--for", options->duration, "From now on for so long");

@@ -150,9 +150,10 @@ void purge(const VisitPtr& visit) {
   const auto age = parse_span(text);
   if (!age) return visit->answer(problem_of(age.error()));
   // Batch by batch: the process may end in between, and what is gone by then must be accounted for.
-  visit->audit("dead letters purge", "older than " + text, "begun");
+  const std::string which = age->count() == 0 ? "all" : "older than " + text;
+  visit->audit("dead letters purge", which, "begun");
   visit->service().purge(visit->stream(), std::nullopt, visit->service().now() - *age,
-                         counted(visit, "dead letters purge", "older than " + text, "removed", false));
+                         counted(visit, "dead letters purge", which, "removed", false));
 }
 
 constexpr std::array kEndpoints{

@@ -178,6 +178,9 @@ TEST(Verbs, PublishTellsTheTruthInItsExitCode) {
   EXPECT_EQ(unknown.code, 1);
   EXPECT_TRUE(has(unknown.err, "nope")) << unknown.err;
   EXPECT_EQ(processes.ask({"publish", "payouts", "/nonexistent"}).code, 2);
+  const Finished no_verb = processes.ask({"bogus"});
+  EXPECT_EQ(no_verb.code, 2);
+  EXPECT_TRUE(has(no_verb.err, "there is no verb 'bogus'; the verbs are")) << no_verb.err;
   processes.up().kill_hard();
   const Finished unreachable = processes.publish(payout_lines("q", 3, 1));
   EXPECT_EQ(unreachable.code, 3);
