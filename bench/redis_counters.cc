@@ -53,8 +53,8 @@ const core::Limit kLog = limit_of(core::Algorithm::sliding_log, 10, 1h, 10);
 class Subjects {
  public:
   Subjects() {
-    for (const std::string_view script :
-         {store::lua::consume, store::lua::consume_bucket, store::lua::consume_buckets, kNaive})
+    for (const std::string_view script : {store::lua::consume, store::lua::consume_bucket,
+                                          store::lua::consume_pair, store::lua::consume_buckets, kNaive})
       wire.load(script);
   }
 

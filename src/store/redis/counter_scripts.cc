@@ -32,6 +32,10 @@ const Script& bucket_script() {
   static const Script script{lua::consume_bucket};
   return script;
 }
+const Script& pair_script() {
+  static const Script script{lua::consume_pair};
+  return script;
+}
 const Script& buckets_script() {
   static const Script script{lua::consume_buckets};
   return script;
@@ -59,24 +63,9 @@ class CallWords {
   std::vector<std::string> words_;
 };
 
-/// How long a bucket takes to refill `units`: whole us under common numbers.
-std::int64_t refill_us(const core::Limit& limit, core::Units units) {
-  return units * (limit.window.count() / limit.limit);
-}
-
 bool asks_alike(const BucketCall& a, const BucketCall& b) {
   return a.requests == b.requests && a.charge->cost == b.charge->cost &&
          core::written_under(a.charge->limit) == core::written_under(b.charge->limit);
-}
-
-void add_bucket(CallWords& arguments, const BucketCall& call) {
-  const core::Limit& limit = call.charge->limit;
-  const std::int64_t full = refill_us(limit, limit.capacity);
-  arguments.add(counter_code(limit));
-  arguments.add(std::to_string(call.requests));
-  arguments.add(std::to_string(refill_us(limit, call.charge->cost)));
-  arguments.add(std::to_string(full));
-  arguments.add(std::to_string(std::max(full / 1000 + 1, kCounterKeptMin / 1ms)));
 }
 
 /// What Redis refuses of a call that this store made is no fault of the request. A value of another kind
@@ -210,12 +199,12 @@ void CounterScripts::reset(const std::string& key, Done<void> done) {
 
 void CounterScripts::consume_bucket(const BucketCall& call, Done<Heard> done) {
   const Called sent = called(call.charge->key);
-  CallWords keys;
-  keys.add(redis_key(call.charge->key));
-  CallWords arguments;
-  arguments.add(us_word(sent.floor));
-  add_bucket(arguments, call);
-  client_.run(bucket_script(), keys.views(), arguments.views(),
+  const std::string key = redis_key(call.charge->key);
+  std::string packed = pack_floor(sent.floor);
+  add_bucket(packed, *call.charge, call.requests);
+  const std::string_view keys[] = {key};
+  const std::string_view arguments[] = {packed};
+  client_.run(bucket_script(), keys, arguments,
               guard_.wrap([this, sent, done = std::move(done)](Result<redis::Reply> answer) mutable {
                 if (!answer) return done(store_failure(std::move(answer).error()));
                 done(hear(read_bucket_reply(*answer), sent));
@@ -224,18 +213,20 @@ void CounterScripts::consume_bucket(const BucketCall& call, Done<Heard> done) {
 
 void CounterScripts::consume_buckets(std::span<const BucketCall> calls, Mode mode, Done<Heard> done) {
   if (calls.size() == 1) return consume_bucket(calls.front(), std::move(done));
+  const bool is_pair = calls.size() == 2 && mode == Mode::all;
   const Called sent = called(calls.front().charge->key);
   CallWords keys;
   CallWords arguments;
-  arguments.add(us_word(sent.floor));
-  arguments.add(mode == Mode::all ? "all" : "each");
+  std::string packed = pack_floor(sent.floor);
   const bool alike = std::all_of(calls.begin(), calls.end(),
                                  [&](const BucketCall& call) { return asks_alike(call, calls.front()); });
   for (const BucketCall& call : calls) {
     keys.add(redis_key(call.charge->key));
-    if (!alike || &call == &calls.front()) add_bucket(arguments, call);
+    if (!alike || &call == &calls.front()) add_bucket(packed, *call.charge, call.requests);
   }
-  client_.run(buckets_script(), keys.views(), arguments.views(),
+  arguments.add(std::move(packed));
+  if (!is_pair) arguments.add(mode == Mode::all ? "all" : "each");
+  client_.run(is_pair ? pair_script() : buckets_script(), keys.views(), arguments.views(),
               guard_.wrap([this, sent, done = std::move(done)](Result<redis::Reply> answer) mutable {
                 if (!answer) return done(store_failure(std::move(answer).error()));
                 done(hear(read_buckets_reply(*answer), sent));

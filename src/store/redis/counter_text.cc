@@ -8,11 +8,13 @@
 #include "base/limits.h"
 #include "core/check.h"
 #include "core/fixed_window.h"
+#include "store/counter_calls.h"
 #include "store/redis/counter_code.h"
 
 namespace dripgate::store {
 namespace {
 
+using namespace std::chrono_literals;
 using core::Algorithm;
 using core::CounterState;
 
@@ -53,6 +55,11 @@ void put(std::string& out, double number) {
   char bytes[sizeof number];
   std::memcpy(bytes, &number, sizeof number);
   out.append(bytes, sizeof number);
+}
+
+/// How long a bucket takes to refill `units`: whole us under common numbers.
+std::int64_t refill_us(const core::Limit& limit, core::Units units) {
+  return units * (limit.window.count() / limit.limit);
 }
 
 /// Every number of a charge is below 2^53 (or so large that only its being larger matters).
@@ -180,6 +187,24 @@ std::string pack_charge(const Charge& charge, std::size_t key, WallTime around) 
   if (kind == Kind::bucket) out += counter_code(limit);
   if (kind == Kind::day) out += days_around(*limit.zone, around);
   return out;
+}
+
+std::string pack_floor(WallTime floor) {
+  std::string out;
+  // Redis' own time is after 1970: 0 says that nothing was seen yet.
+  put(out, exact(std::max<std::int64_t>(0, to_us(floor))));
+  return out;
+}
+
+void add_bucket(std::string& argument, const Charge& charge, core::Units requests) {
+  const core::Limit& limit = charge.limit;
+  const std::int64_t full = refill_us(limit, limit.capacity);
+  const auto count = static_cast<std::uint16_t>(requests);
+  const std::string lifetime = std::to_string(std::max(full / 1000 + 1, kCounterKeptMin / 1ms));
+  put(argument, exact(refill_us(limit, charge.cost)));
+  put(argument, exact(full));
+  argument.append({static_cast<char>(count & 0xff), static_cast<char>(count >> 8)});
+  argument.append(counter_code(limit)).append(1, static_cast<char>(lifetime.size())).append(lifetime);
 }
 
 std::string pack_refund(const Charge& charge, WallTime consumed_at) {

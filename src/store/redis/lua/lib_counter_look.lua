@@ -9,7 +9,8 @@
 local unpacked, packed, sub, byte, format = struct.unpack, struct.pack, string.sub, string.byte, string.format
 local floor_of, ceil_of = math.floor, math.ceil
 local trouble, requests = stepped and '3' or nil, ARGV[2] + 0
-local taken, reply, after, lives, adopted, outlives = requests, {''}, {}, {}, nil, nil
+-- With their first places: a table that grows later costs a call 0.15 us each time.
+local taken, reply, after, lives, adopted, outlives = requests, {'', false}, {false}, {false}, nil, nil
 for i = 3, #ARGV do
   local key, kind, cost, limit, window, capacity, more = unpacked('<BBdddd', ARGV[i])
   local text = redis.call('GET', KEYS[key])
@@ -185,7 +186,7 @@ for i = 3, #ARGV do
   if first_of_key then
     after[key] = cost > 0 and written or false
     if ends < now + 1000000 then ends = now + 1000000 end
-    lives[key] = format('%d', ceil_of((ends - raw) / 1000))
+    lives[key] = ceil_of((ends - raw) / 1000)
   end
 end
 if trouble then taken = 0 end
