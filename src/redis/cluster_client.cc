@@ -144,21 +144,24 @@ struct Gathered {
   std::move_only_function<void(std::vector<NodeReply>)> done;
 };
 
-void ask_each(Topology& topology, const std::string& wire, MonoTime deadline,
+void ask_each(const std::shared_ptr<Topology>& topology, const std::string& wire, MonoTime deadline,
               const std::shared_ptr<Gathered>& gathered) {
-  const std::vector<Endpoint> primaries = topology.map().primaries();
+  const std::vector<Endpoint> primaries = topology->map().primaries();
   for (const Endpoint& node : primaries) gathered->replies.push_back({.node = node.text(), .reply = Reply{}});
   gathered->open = primaries.size();
   for (std::size_t i = 0; i < primaries.size(); ++i) {
-    topology.at(primaries[i])->send(wire, deadline, [gathered, i](Outcome outcome) {
-      Result<Reply>& reply = gathered->replies[i].reply;
-      if (outcome) {
-        reply = std::move(*outcome);
-      } else {
-        reply = std::unexpected(std::move(outcome.error().error));
-      }
-      if (--gathered->open == 0) gathered->done(std::move(gathered->replies));
-    });
+    topology->at(primaries[i])
+        ->send(wire, deadline, [weak = std::weak_ptr(topology), gathered, i](Outcome outcome) {
+          Result<Reply>& reply = gathered->replies[i].reply;
+          if (outcome) {
+            reply = std::move(*outcome);
+          } else {
+            const auto held = weak.lock();
+            if (held && may_be_another_map(outcome.error())) held->refresh();
+            reply = std::unexpected(std::move(outcome.error().error));
+          }
+          if (--gathered->open == 0) gathered->done(std::move(gathered->replies));
+        });
   }
 }
 
@@ -169,7 +172,7 @@ void ClusterClient::each_primary(Words words, std::move_only_function<void(std::
   gathered->done = std::move(done);
   topology_->when_known(
       [topology = topology_, wire = encode(words), end = deadline(kEachPrimaryTimeout), gathered]() mutable {
-        if (!topology->map().empty()) return ask_each(*topology, wire, end, gathered);
+        if (!topology->map().empty()) return ask_each(topology, wire, end, gathered);
         gathered->replies.push_back(
             {.node = topology->any()->node(), .reply = std::unexpected(topology->last_error())});
         gathered->done(std::move(gathered->replies));

@@ -264,25 +264,32 @@ TEST_F(RedisBroker, TheSettingsOfAnUnsafeRedisAreNamed) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("appendonly is off"), std::string::npos) << warnings[0];
   EXPECT_EQ(ask({"CONFIG", "SET", "appendonly", "yes"}), "OK");
-  EXPECT_EQ(ask({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"}), "OK");
-  rs::check_durability(world_->client(), [&](rs::DurabilityWarnings found) { warnings = std::move(found); });
-  world_->run_ready();
+  for (const std::string appendfsync : {"everysec", "always"}) {
+    EXPECT_EQ(ask({"CONFIG", "SET", "appendfsync", appendfsync}), "OK");
+    rs::check_durability(world_->client(),
+                         [&](rs::DurabilityWarnings found) { warnings = std::move(found); });
+    world_->run_ready();
+    const bool named = !warnings.empty() && warnings[0].find("appendfsync is everysec") != std::string::npos;
+    EXPECT_EQ(named, appendfsync == "everysec") << (warnings.empty() ? "" : warnings[0]);
+    EXPECT_LE(warnings.size(), 1u);
+  }
   EXPECT_EQ(ask({"CONFIG", "SET", "appendonly", "no"}), "OK");
-  EXPECT_EQ(ask({"CONFIG", "SET", "maxmemory-policy", "noeviction"}), "OK");
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings[0].find("maxmemory-policy is allkeys-lru"), std::string::npos) << warnings[0];
 }
 
-TEST(RedisDurability, OldVersionsReplicasAndFailedWritesAreNamed) {
-  const auto count = [](const std::string& info) { return rs::durability_of("n", info).size(); };
-  const std::string good =
-      "# Server\r\nredis_version:7.0.15\r\naof_enabled:1\r\nmaxmemory_policy:noeviction\r\n";
+TEST(RedisDurability, ReplicasFailedWritesAndFsyncsAreNamed) {
+  const auto count = [](const std::string& info, std::optional<std::string_view> appendfsync = {}) {
+    return rs::durability_of("n", info, appendfsync).size();
+  };
+  const std::string good = "# Server\r\nredis_version:7.0.15\r\naof_enabled:1\r\n";
   EXPECT_EQ(count(good), 0u);
   EXPECT_EQ(count(good + "connected_slaves:1\r\n"), 1u);
   EXPECT_EQ(count(good + "connected_slaves:1\r\nmin_slaves_good_slaves:1\r\n"), 0u);
   EXPECT_EQ(count(good + "aof_delayed_fsync:3\r\n"), 1u);
   EXPECT_EQ(count(good + "aof_last_write_status:err\r\n"), 1u);
-  EXPECT_EQ(count("# Server\r\nredis_version:6.2.14\r\naof_enabled:1\r\n"), 1u);
+  EXPECT_EQ(count(good, "always"), 0u);
+  EXPECT_EQ(count(good + "aof_delayed_fsync:3\r\n", "always"), 0u) << "of the time before it was set";
+  EXPECT_EQ(count(good, "everysec"), 1u);
+  EXPECT_EQ(count("# Server\r\naof_enabled:0\r\n", "everysec"), 1u) << "nothing is written at all";
 }
 
 TEST(RedisKeys, ANameCannotForgeItsHashTag) {

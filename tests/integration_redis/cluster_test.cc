@@ -236,8 +236,8 @@ TEST_F(RedisClusterTest, AServerThatIsNoClusterIsNamedAsSuch) {
 
 TEST(RedisClusterFailover, AKilledPrimaryIsReplacedAndItsKeysComeBack) {
   RedisCluster cluster(3, 1, {}, std::chrono::milliseconds{500});
-  Asker asker(at(cluster, 100ms));
-  ASSERT_EQ(asker.each({"PING"}).size(), 3u);
+  Asker asker(at(cluster, 100ms)), idle(at(cluster, 100ms));
+  for (Asker* each : {&asker, &idle}) ASSERT_EQ(each->each({"PING"}).size(), 3u);
   const Script script("return redis.call('INCR', KEYS[1])");
   const std::string key = key_of(cluster, 0), other = key_of(cluster, 1);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(asker.run(script, {key}));
@@ -253,6 +253,11 @@ TEST(RedisClusterFailover, AKilledPrimaryIsReplacedAndItsKeysComeBack) {
       replies, [&](const NodeReply& one) { return one.node == cluster.node(3).address(); }));
   EXPECT_TRUE(std::ranges::none_of(
       replies, [&](const NodeReply& one) { return one.node == cluster.node(0).address(); }));
+  // Who asks nothing else finds the new primary, too.
+  EXPECT_TRUE(idle.until([&] {
+    return std::ranges::all_of(idle.each({"PING"}),
+                               [](const NodeReply& one) { return one.reply.has_value(); });
+  }));
 }
 
 TEST(RedisClusterClock, AClusterFollowsASteeredClockAndStaysOne) {

@@ -58,6 +58,31 @@ std::string seconds_text(Duration span) {
          std::to_string(span / std::chrono::milliseconds{100} % 10) + " s";
 }
 
+std::vector<ServerWarning> info_warnings_of(const Replies& infos) {
+  std::vector<ServerWarning> found;
+  for (const auto& [node, reply] : infos) {
+    if (!reply) {
+      found.push_back({node, unchecked(reply.error().detail)});
+      continue;
+    }
+    const std::string* text = reply->text();
+    for (std::string& warning : info_warnings(text == nullptr ? "" : *text))
+      found.push_back({node, std::move(warning)});
+  }
+  return found;
+}
+
+std::vector<ServerWarning> clock_warnings_of(const Replies& times, WallTime before, WallTime after) {
+  std::vector<ServerWarning> found;
+  for (const auto& [node, reply] : times) {
+    const auto shown = reply ? time_of(*reply) : std::nullopt;
+    if (!shown) continue;  // INFO says why
+    if (std::string warning = clock_warning(*shown, before, after); !warning.empty())
+      found.push_back({node, std::move(warning)});
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::string> info_warnings(std::string_view info) {
@@ -74,8 +99,9 @@ std::vector<std::string> info_warnings(std::string_view info) {
   if (!policy) {
     warnings.push_back(unchecked("INFO names no maxmemory_policy"));
   } else if (*policy != "noeviction" && field(info, "maxmemory") != "0") {
-    warnings.push_back("has maxmemory-policy " + std::string(*policy) +
-                       ": an evicted counter is a full limit; set noeviction");
+    warnings.push_back(
+        "has maxmemory-policy " + std::string(*policy) +
+        ": full memory drops counters, which lifts their limits, bookings and events; set noeviction");
   }
   return warnings;
 }
@@ -90,29 +116,29 @@ std::string clock_warning(WallTime redis, WallTime before, WallTime after) {
 
 void check_servers(redis::Client& client, const Clock& host,
                    std::move_only_function<void(std::vector<ServerWarning>)> done) {
-  ask_all(client, "INFO", [&client, &host, done = std::move(done)](const Replies& infos) mutable {
-    std::vector<ServerWarning> found;
-    for (const auto& [node, reply] : infos) {
-      if (!reply) {
-        found.push_back({node, unchecked(reply.error().detail)});
-      } else {
-        const std::string* text = reply->text();
-        for (std::string& warning : info_warnings(text == nullptr ? "" : *text))
-          found.push_back({node, std::move(warning)});
-      }
+  struct Answers {
+    std::optional<Replies> infos;
+    std::vector<ServerWarning> clocks;
+    bool clocks_known = false;
+    std::move_only_function<void(std::vector<ServerWarning>)> done;
+    void settle() {
+      if (!infos || !clocks_known) return;
+      std::vector<ServerWarning> found = info_warnings_of(*infos);
+      found.insert(found.end(), clocks.begin(), clocks.end());
+      done(std::move(found));
     }
-    const WallTime before = host.now();
-    ask_all(client, "TIME",
-            [&host, before, found = std::move(found), done = std::move(done)](const Replies& times) mutable {
-              const WallTime after = host.now();
-              for (const auto& [node, reply] : times) {
-                const auto shown = reply ? time_of(*reply) : std::nullopt;
-                if (!shown) continue;  // INFO said why
-                if (std::string warning = clock_warning(*shown, before, after); !warning.empty())
-                  found.push_back({node, std::move(warning)});
-              }
-              done(std::move(found));
-            });
+  };
+  auto answers = std::make_shared<Answers>();
+  answers->done = std::move(done);
+  // Both at once: the client may be gone when the first is answered.
+  ask_all(client, "TIME", [&host, before = host.now(), answers](const Replies& times) {
+    answers->clocks = clock_warnings_of(times, before, host.now());
+    answers->clocks_known = true;
+    answers->settle();
+  });
+  ask_all(client, "INFO", [answers](Replies infos) {
+    answers->infos = std::move(infos);
+    answers->settle();
   });
 }
 

@@ -21,8 +21,8 @@ struct ServerWarning {
 };
 
 /// Asks every primary: may it evict keys, is its version too old, does its clock differ from `host`'s by more
-/// than kClockDifferenceMax; one that does not answer is a warning too. `client` and `host` outlive the
-/// answer, which runs once, on the client's loop.
+/// than kClockDifferenceMax; one that does not answer is a warning too. `host` outlives the answer, which
+/// runs once, on the client's loop.
 void check_servers(redis::Client& client, const Clock& host,
                    std::move_only_function<void(std::vector<ServerWarning>)> done);
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "store/redis/instances.h"
+#include "support/fake_redis.h"
 #include "support/virtual_time.h"
-#include "unit/store/fake_redis.h"
 
 namespace dripgate::store {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "store/redis/server_check.h"
+#include "support/fake_redis.h"
 #include "support/virtual_time.h"
-#include "unit/store/fake_redis.h"
 
 namespace dripgate::store {
 namespace {

@@ -22,8 +22,11 @@ class FakeRedis final : public redis::Client {
 
   using redis::Client::command;
   using redis::Client::run;
-  void command(std::string_view, redis::Words, Duration, Done<redis::Reply> done) override {
-    done(fail(ErrorCode::unavailable, "by script"));
+  void command(std::string_view, redis::Words words, Duration, Done<redis::Reply> done) override {
+    commands.emplace_back(words.begin(), words.end());
+    const auto known = command_replies.find(words.front());
+    if (known == command_replies.end()) return done(fail(ErrorCode::unavailable, "by script"));
+    done(known->second);
   }
   void run(const redis::Script&, redis::Words keys, redis::Words arguments, Duration,
            Done<redis::Reply> done) override {
@@ -45,6 +48,8 @@ class FakeRedis final : public redis::Client {
   [[nodiscard]] std::size_t shards() const override { return 1; }
   void when_writable(std::size_t, Task task) override { task(); }
 
+  std::map<std::string, redis::Reply, std::less<>> command_replies;  // by command; others fail
+  std::vector<std::vector<std::string>> commands;
   Result<redis::Reply> script_reply = redis::Reply{std::int64_t{1}};
   std::vector<Run> runs;
   std::vector<Primary> primaries;
