@@ -1,5 +1,6 @@
 #include "app/app.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/file_limit.h"
@@ -41,7 +42,12 @@ App::App(AppOptions options)
                              const auto sink = sinks_.find(stream);
                              return sink == sinks_.end() ? nullptr : sink->second.get();
                            },
-                           .roles = options_.roles})),
+                           .roles = options_.roles,
+                           .reload_asked =
+                               [this](std::int64_t number) {
+                                 reload_asked_ = number;
+                                 if (options_.reload_asked) options_.reload_asked();
+                               }})),
       ingest_(loop_, *clock_, *engine_, board_),
       service_(loop_, *clock_, *engine_, ingest_, health_, stream_ids(*options_.config)) {}
 
@@ -61,10 +67,13 @@ Result<std::unique_ptr<App>> App::start(AppOptions options) {
   if (auto opened = app->engine_->open(); !opened) return std::unexpected(opened.error());
   if (auto made = app->make_sinks(); !made) return std::unexpected(made.error());
   if (auto bound = app->listen(); !bound) return std::unexpected(bound.error());
-  app->metrics_.config_loaded(app->options_.config->version, app->clock_->now());
+  app->config_ = {.version = app->options_.config->version, .applied = app->clock_->now()};
+  app->health_.config(app->config_);
+  app->metrics_.config_loaded(app->config_.version, app->config_.applied);
   app->loop_.start([engine = app->engine_.get()] { engine->end_turn(); });
   app->loop_.run([app = app.get()] {
     app->engine_->start();
+    app->engine_->report_config(app->config_);
     app->look_after_health();
     app->purge_old_letters();
   });
@@ -118,7 +127,10 @@ Result<void> App::listen() {
 }
 
 void App::reload() {
+  // Before the file is read: one that is asked for meanwhile gets a look of its own.
+  const std::int64_t asked = reload_asked_;
   const config::ReloadResult result = snapshot_.reload();
+  keep_config(result, asked);
   if (result.repeated) return;
   for (const config::Problem& problem : result.problems) {
     log_.warn(problem.warning ? "config warning" : "config refused", {{"problem", to_string(problem)}});
@@ -126,8 +138,23 @@ void App::reload() {
   if (result.refused) metrics_.reload_refused();
   if (!result.changed) return;
   const config::ConfigPtr config = snapshot_.get();
-  metrics_.config_loaded(config->version, clock_->now());
+  metrics_.config_loaded(config->version, config_.applied);
   log_.info("config reloaded", {{"file", config->file}, {"version", config->version}});
+}
+
+void App::keep_config(const config::ReloadResult& result, std::int64_t asked) {
+  server::ConfigState state = config_;
+  if (asked != kNoReload) state.reload = asked;
+  if (result.changed) {
+    state.version = snapshot_.get()->version;
+    state.applied = clock_->now();
+  }
+  const auto error = std::ranges::find(result.problems, false, &config::Problem::warning);
+  state.refused = result.refused && error != result.problems.end() ? to_string(*error) : "";
+  if (state == config_) return;
+  config_ = state;
+  health_.config(state);
+  loop_.post([this, state = std::move(state)] { engine_->report_config(state); });
 }
 
 void App::look_after_health() {

@@ -2,7 +2,9 @@
 // CLI and the demo. start, reload and stop are called from one thread, which is none of App's own.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -38,6 +40,8 @@ struct AppOptions {
   config::Environment environment;      // for {env: NAME} when the file is read again
   obs::LogOptions log;
   drip::Roles roles{};  // of this process, on a store that several can share
+  /// A message asks for App::reload, which is the owner's to call. From any thread. May be empty.
+  std::function<void()> reload_asked{};
 };
 
 class App {
@@ -56,11 +60,14 @@ class App {
   [[nodiscard]] obs::Log& log() { return log_; }
 
  private:
+  static constexpr std::int64_t kNoReload = -1;  // none was asked for by message
+
   explicit App(AppOptions options);
   static std::vector<std::string> stream_ids(const config::Config& config);
   void allow_connections();
   Result<void> make_sinks();
   Result<void> listen();
+  void keep_config(const config::ReloadResult& result, std::int64_t asked);
   void look_after_health();
   void look_after_line(const std::string& stream);
   void purge_old_letters();
@@ -73,6 +80,8 @@ class App {
   Health health_;
   std::unique_ptr<Clock> clock_;
   config::Snapshot snapshot_;
+  std::atomic<std::int64_t> reload_asked_{kNoReload};
+  server::ConfigState config_;  // of the owner's thread; others have Health's
   VerdictBoard board_;
   Loop loop_;
   IoThreads io_;

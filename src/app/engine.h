@@ -29,6 +29,8 @@ struct EngineContext {
   obs::Log& log;
   std::function<broker::Sink*(const std::string& stream)> http_sink;  // null: it delivers to a topic
   drip::Roles roles{};
+  /// A message asks for a look at the config file, by the number of that reload. On the loop.
+  std::function<void(std::int64_t)> reload_asked{};
 };
 
 class Engine : public Turn {
@@ -44,13 +46,16 @@ class Engine : public Turn {
   [[nodiscard]] virtual store::BookingStore& bookings() = 0;
   /// False while the disk is full: nothing new is taken in, what is booked goes out (sqlite/space.h).
   [[nodiscard]] virtual bool has_room() { return true; }
+  /// Tells operators which config this process runs, where several share a store. On the loop.
+  virtual void report_config(const server::ConfigState&) {}
   /// False: what comes in is decided by another process.
   [[nodiscard]] bool decides_here() const { return context_.roles.intake; }
 
   /// Null: no such stream, or the pipelines are down.
   [[nodiscard]] StreamLine* find(const std::string& stream) { return lines_.find(stream); }
-  /// Ordered end of every pipeline, at most `wait` on the clock of the loop; `done` on the loop.
-  void shutdown(Duration wait, Task done) { lines_.shutdown(wait, std::move(done)); }
+  /// Ordered end of every pipeline, at most `wait` on the clock of the loop, and of what else tells others of
+  /// this process; `done` on the loop.
+  virtual void shutdown(Duration wait, Task done) { lines_.shutdown(wait, std::move(done)); }
   /// Pausing outlives a rebuild, not a restart. False: no such stream or down.
   bool pause(const std::string& stream) { return lines_.pause(stream); }
   bool resume(const std::string& stream) { return lines_.resume(stream); }

@@ -14,14 +14,27 @@ void Health::clear(const std::string& cause) {
   faults_.erase(cause);
 }
 
-void Health::warn(std::string sentence) {
+void Health::warn(const std::string& source, std::vector<std::string> sentences) {
+  if (sentences.size() > kWarningsMax) sentences.resize(kWarningsMax);
   const std::scoped_lock lock(mutex_);
-  if (warnings_.size() < kWarningsMax) warnings_.push_back(std::move(sentence));
+  warnings_[source] = std::move(sentences);
+}
+
+void Health::config(server::ConfigState state) {
+  const std::scoped_lock lock(mutex_);
+  config_ = std::move(state);
 }
 
 std::vector<std::string> Health::warnings() const {
   const std::scoped_lock lock(mutex_);
-  return warnings_;
+  std::vector<std::string> all;
+  for (const auto& [source, sentences] : warnings_) all.insert(all.end(), sentences.begin(), sentences.end());
+  return all;
+}
+
+server::ConfigState Health::config() const {
+  const std::scoped_lock lock(mutex_);
+  return config_;
 }
 
 std::vector<std::string> Health::reasons() const {

@@ -7,46 +7,28 @@
 #include <unistd.h>
 
 #include "app/broker_ports.h"
-#include "broker/redis_streams/durability_check.h"
+#include "app/redis_options.h"
 #include "redis/make_client.h"
 #include "store/redis/stores.h"
 
 namespace dripgate::app {
 namespace {
 
-redis::Options client_options(const config::RedisStore& store) {
-  redis::Options options;
-  switch (store.layout) {
-    case config::RedisStore::Layout::single:
-      options.layout = redis::Options::Layout::single;
-      break;
-    case config::RedisStore::Layout::cluster:
-      options.layout = redis::Options::Layout::cluster;
-      break;
-    case config::RedisStore::Layout::sentinel:
-      options.layout = redis::Options::Layout::sentinel;
-      break;
-  }
-  for (const config::Address& at : store.nodes) options.nodes.push_back({.host = at.host, .port = at.port});
-  options.sentinel_master = store.sentinel_master;
-  options.user = store.user;
-  options.password = store.password;
-  options.database = store.database;
-  if (store.tls) {
-    options.tls = net::ClientTls{
-        .ca_file = store.tls->ca_file, .cert_file = store.tls->cert_file, .key_file = store.tls->key_file};
-  }
-  options.timeout = kStreamCallTimeout;
-  return options;
-}
-
-/// The name of this process among the consumers of a topic: never one that ran before, whose entries are
-/// claimed when their time is over.
-std::string consumer_name() {
+/// The name of this process among the consumers of a topic and for operators: never one that ran before,
+/// whose entries are claimed when their time is over.
+std::string instance_name() {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);
   std::random_device entropy;
   return fmt::format("{}-{}-{:08x}", host, ::getpid(), entropy());
+}
+
+/// The verb that runs this part of the work.
+std::string part_of(drip::Roles roles) {
+  if (roles == drip::Roles{}) return "up";
+  if (roles.intake) return "worker";
+  if (roles.dispatch) return "dispatch";
+  return roles.consume ? "consume" : "serve";
 }
 
 }  // namespace
@@ -58,27 +40,47 @@ RedisEngine::~RedisEngine() {
 Result<void> RedisEngine::open() {
   const config::ConfigPtr config = context_.snapshot.get();
   const auto& store = std::get<config::RedisStore>(config->store);
-  auto client = redis::make_client(context_.loop.io(), client_options(store));
+  auto client = redis::make_client(context_.loop.io(), redis_options(store));
   if (!client) return std::unexpected(client.error());
   client_ = std::move(*client);
+  instance_ = instance_name();
   const auto partitions = static_cast<std::size_t>(store.partitions);
   bookings_ =
       store::make_redis_booking_store(*client_, {.key_prefix = store.key_prefix, .partitions = partitions});
   broker_ = std::make_unique<broker::redis_streams::Broker>(
       *client_, static_cast<Executor&>(context_.loop),
       broker::redis_streams::Options{
-          .prefix = store.key_prefix, .partitions = partitions, .consumer = consumer_name()});
+          .prefix = store.key_prefix, .partitions = partitions, .consumer = instance_});
+  config_topic_ = std::make_unique<ConfigTopic>(*client_, context_.loop, store.key_prefix, instance_,
+                                                [&context = context_](std::int64_t number) {
+                                                  if (context.reload_asked) context.reload_asked(number);
+                                                });
+  watch_ =
+      std::make_unique<RedisWatch>(*client_, context_.loop, context_.clock, context_.health, context_.log);
+  return listen(store);
+}
+
+Result<void> RedisEngine::listen(const config::RedisStore& store) {
+  auto subscriber =
+      redis::subscribe(context_.loop.io(), redis_options(store), {config_topic_->channel()},
+                       {.on_message = [this](std::string_view, std::string_view) { config_topic_->look(); },
+                        .on_listening = [this] { config_topic_->listening(); }});
+  if (!subscriber) return std::unexpected(std::move(subscriber.error()));
+  subscriber_ = std::move(*subscriber);
   return {};
 }
 
+void RedisEngine::report_config(const server::ConfigState& config) {
+  config_topic_->report({.instance = instance_, .part = part_of(context_.roles), .config = config});
+}
+
+void RedisEngine::shutdown(Duration wait, Task done) {
+  Engine::shutdown(wait, [this, done = std::move(done)]() mutable { config_topic_->leave(std::move(done)); });
+}
+
 void RedisEngine::start() {
-  const auto warn = [&health = context_.health, &log = context_.log](const std::string& sentence) {
-    log.warn("redis", {{"warning", sentence}});
-    health.warn("redis " + sentence);
-  };
-  broker::redis_streams::check_durability(*client_, guard_.wrap([warn](const std::vector<std::string>& said) {
-    for (const std::string& sentence : said) warn(sentence);
-  }));
+  watch_->start();
+  config_topic_->start();
   start_lines([this](const config::StreamSettings& settings) { return ports_of(settings); });
 }
 

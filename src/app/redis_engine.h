@@ -3,17 +3,16 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
+#include "app/config_topic.h"
 #include "app/engine.h"
-#include "base/guard.h"
+#include "app/redis_watch.h"
 #include "broker/redis_streams/broker.h"
 #include "redis/client.h"
+#include "redis/subscriber.h"
 
 namespace dripgate::app {
-
-/// Of one call of a stream. Not the check's few milliseconds: an fsync on every write, or a batch, may take
-/// longer, and nobody waits at the other end.
-inline constexpr Duration kStreamCallTimeout = 1s;
 
 class RedisEngine final : public Engine {
  public:
@@ -24,15 +23,21 @@ class RedisEngine final : public Engine {
   Result<void> open() override;
   void start() override;
   void when_durable(std::move_only_function<void(Result<void>)> then) override { then({}); }
+  void report_config(const server::ConfigState& config) override;
+  void shutdown(Duration wait, Task done) override;
   [[nodiscard]] store::BookingStore& bookings() override { return *bookings_; }
 
  private:
+  Result<void> listen(const config::RedisStore& store);
   [[nodiscard]] LinePorts ports_of(const config::StreamSettings& settings);
 
+  std::string instance_;
   std::unique_ptr<redis::Client> client_;
   std::unique_ptr<broker::redis_streams::Broker> broker_;
   std::unique_ptr<store::BookingStore> bookings_;
-  Guard guard_;
+  std::unique_ptr<ConfigTopic> config_topic_;
+  std::unique_ptr<redis::Subscriber> subscriber_;  // after what it calls
+  std::unique_ptr<RedisWatch> watch_;
 };
 
 }  // namespace dripgate::app

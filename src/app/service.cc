@@ -153,6 +153,7 @@ Service::Readiness Service::readiness() const {
   readiness.reasons = health_.reasons();
   readiness.ready = readiness.reasons.empty();
   readiness.warnings = health_.warnings();
+  readiness.config = health_.config();
   return readiness;
 }
 

@@ -43,6 +43,7 @@ int main(int count, char** arguments) {
   add_run_verbs(program, run);
   add_publish_verb(program, run);
   add_operate_verbs(program, run);
+  add_redis_verbs(program, run);
   if (const std::string fault = unknown_verb(program, count, arguments); !fault.empty()) {
     complain(fault);
     return kExitUsage;

@@ -1,13 +1,14 @@
 // `dripgate up`: the whole product in this process, until SIGTERM or SIGINT; `serve`, `worker`, `dispatch`
 // and `consume`: a part of it.
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "app/app.h"
+#include "cli/config_file.h"
 #include "cli/console.h"
 #include "cli/verbs.h"
 
@@ -19,12 +20,6 @@ constexpr std::time_t kReloadEverySeconds = 2;
 
 bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
-
-std::optional<std::string> environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  if (value == nullptr) return std::nullopt;
-  return value;
 }
 
 /// A clock that runs ahead of real time must not meet a file that goes on in real time.
@@ -58,13 +53,6 @@ std::optional<std::uint16_t> port_of(const UpOptions& options) {
   return options.port || listens_as_configured ? options.port : std::uint16_t{0};
 }
 
-std::optional<config::Config> load_config(const std::string& path, int& exit) {
-  config::Loaded loaded = config::load(path, environment);
-  for (const config::Problem& problem : loaded.problems) complain(to_string(problem));
-  if (!loaded.config) exit = kExitUsage;
-  return std::move(loaded.config);
-}
-
 /// Blocked in every thread and taken by wait_for_end; before any thread is made.
 sigset_t take_signals() {
   sigset_t signals;
@@ -87,9 +75,8 @@ int wait_for_end(app::App& app, const sigset_t& signals) {
 }  // namespace
 
 int run_up(const UpOptions& options) {
-  int exit = kExitOk;
-  auto config = load_config(options.config, exit);
-  if (!config) return exit;
+  auto config = load_config(options.config);
+  if (!config) return kExitUsage;
   if (auto fits = check_scale(options, *config); !fits) return complain(fits.error());
   const sigset_t signals = take_signals();
   app::AppOptions settings;
@@ -98,6 +85,7 @@ int run_up(const UpOptions& options) {
   settings.environment = environment;
   settings.roles = roles_of(options.part);
   settings.port = port_of(options);
+  settings.reload_asked = [] { ::kill(::getpid(), SIGHUP); };  // wakes wait_for_end
   settings.log.json = options.json_log;
   if (options.verbose) settings.log.level = obs::Level::debug;
   const config::ConfigPtr kept = settings.config;
@@ -117,7 +105,9 @@ int run_up(const UpOptions& options) {
                         {"streams", kept->streams.size()}});
   const int signal = wait_for_end(app, signals);
   app.log().info("stopping", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
-  // From here on a second signal ends the process at once; nothing is lost by that either.
+  // From here on a second signal ends the process at once; nothing is lost by that either. A reload that is
+  // asked for now comes too late.
+  std::signal(SIGHUP, SIG_IGN);
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
   app.stop();
   app.log().info("stopped");

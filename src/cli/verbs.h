@@ -93,6 +93,19 @@ struct OperateOptions {
 };
 int run_operate(const OperateOptions& options);
 
+struct InstancesOptions {
+  std::string config = "dripgate.yaml";
+  bool json = false;
+};
+int run_instances(const InstancesOptions& options);
+
+struct ReloadOptions {
+  std::string config = "dripgate.yaml";
+  Duration wait = 10s;
+  bool json = false;
+};
+int run_reload(const ReloadOptions& options);
+
 struct SinkOptions {
   std::string listen = "127.0.0.1:9000";
   Duration slow{};

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/rfc3339.h"
 #include "http/problem.h"
 #include "server/gather.h"
 #include "server/visit.h"
@@ -35,17 +36,30 @@ void healthz(const VisitPtr& visit) {
   visit->answer({.status = 200, .headers = {{"Content-Type", "text/plain"}}, .body = "ok\n"});
 }
 
-// A stranger learns yes or no; the reasons name files and peers.
+nlohmann::ordered_json config_of(const ConfigState& state) {
+  nlohmann::ordered_json config{{"version", state.version},
+                                {"appliedAt", format_rfc3339(state.applied, Fraction::milliseconds)}};
+  if (state.reload) config["reload"] = *state.reload;
+  if (!state.refused.empty()) config["refused"] = state.refused;
+  return config;
+}
+
+// A stranger learns yes or no; the rest names files and peers.
 void readyz(const VisitPtr& visit) {
   const auto readiness = visit->service().readiness();
+  const bool tells = !visit->identity.empty();
   if (readiness.ready) {
-    nlohmann::json body{{"ready", true}};
-    if (!readiness.warnings.empty() && !visit->identity.empty()) body["warnings"] = readiness.warnings;
+    nlohmann::ordered_json body{{"ready", true}};
+    if (tells) body["config"] = config_of(readiness.config);
+    if (tells && !readiness.warnings.empty()) body["warnings"] = readiness.warnings;
     return visit->answer(json_response(200, body));
   }
   http::Response response = http::problem(503, "not-ready", "this process does not take work right now");
   auto body = nlohmann::ordered_json::parse(response.body);
-  if (!visit->identity.empty()) body["reasons"] = readiness.reasons;
+  if (tells) {
+    body["reasons"] = readiness.reasons;
+    body["config"] = config_of(readiness.config);
+  }
   response.body = to_text(body) + "\n";
   visit->answer(std::move(response));
 }

@@ -30,6 +30,16 @@ struct IngestAnswer {
   std::optional<Error> error;  // refused: nothing of this event was stored (full, too_large, ...)
 };
 
+/// Which config this process runs.
+struct ConfigState {
+  std::string version{};                 // of the set in force
+  WallTime applied{};                    // since when it is, by this host's clock
+  std::optional<std::int64_t> reload{};  // the last reload asked for by message that it has acted on
+  std::string refused{};                 // why the file as it stands now is not in force; empty: it is
+
+  friend bool operator==(const ConfigState&, const ConfigState&) = default;
+};
+
 struct KeyStatus {
   std::string key;  // the full booking key
   core::KeyView view;
@@ -68,6 +78,7 @@ class StreamService {
     bool ready = true;
     std::vector<std::string> reasons;   // one sentence each, when not ready
     std::vector<std::string> warnings;  // what works, but promises less: a setting of the store
+    ConfigState config{};
   };
   [[nodiscard]] virtual Readiness readiness() const = 0;
   [[nodiscard]] virtual WallTime now() const = 0;

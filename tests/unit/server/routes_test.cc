@@ -218,7 +218,7 @@ TEST(Process, ServesMetricsWithFreshGauges) {
 
 TEST(Process, IsReadyOrSaysWhyNot) {
   Api api;
-  EXPECT_EQ(json_of(api.call("GET", "/readyz")), Json::parse(R"({"ready":true})"));
+  EXPECT_EQ(json_of(api.call("GET", "/readyz")).at("ready"), true);
   api.service.ready = {.ready = false, .reasons = {"store: locked"}, .warnings = {}};
   const auto response = api.call("GET", "/readyz");
   expect_problem(response, 503);
@@ -307,6 +307,20 @@ TEST_F(Access, HealthIsOpenAndReadinessKeepsItsReasonsFromStrangers) {
   EXPECT_FALSE(json_of(api.call("GET", "/readyz")).contains("warnings"));
   EXPECT_EQ(json_of(api.call("GET", "/readyz", "", {{"Authorization", "Bearer chk"}})).at("warnings").size(),
             1u);
+}
+
+TEST_F(Access, ReadinessTellsWhichConfigRunsButNotStrangers) {
+  api.service.ready.config = {.version = "0123456789ab", .applied = from_us(1'800'000'000'000'000)};
+  const auto ask = [this] {
+    return json_of(api.call("GET", "/readyz", "", {{"Authorization", "Bearer chk"}})).at("config");
+  };
+  EXPECT_EQ(ask(), Json::parse(R"({"version":"0123456789ab","appliedAt":"2027-01-15T08:00:00.000Z"})"));
+  api.service.ready.config.reload = 7;
+  api.service.ready.config.refused = "dripgate.yaml:3:7: unknown key";
+  EXPECT_EQ(ask().at("reload"), 7);
+  api.service.ready.ready = false;
+  EXPECT_EQ(ask().at("refused"), "dripgate.yaml:3:7: unknown key") << "also while it is not ready";
+  EXPECT_FALSE(json_of(api.call("GET", "/readyz")).contains("config"));
 }
 
 TEST_F(Access, FollowsAReload) {
