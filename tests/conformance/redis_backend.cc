@@ -1,6 +1,8 @@
 #include "conformance/redis_backend.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <stdexcept>
 #include <utility>
@@ -22,14 +24,30 @@ constexpr Duration kPatience = 10s;
 /// the clock back for a key that was never seen lie on one (what a primary's clock said is remembered by
 /// primary).
 constexpr std::size_t kPartitions = 13;
-constexpr std::size_t kPrimaries = 3;
+
+/// Three primaries; DRIPGATE_CLUSTER=4+4 asks for as many primaries and replicas.
+struct ClusterSize {
+  std::size_t primaries = 3, replicas = 0;
+};
+ClusterSize cluster_size() {
+  ClusterSize size;
+  const char* asked = std::getenv("DRIPGATE_CLUSTER");
+  if (asked == nullptr) return size;
+  if (std::sscanf(asked, "%zu+%zu", &size.primaries, &size.replicas) != 2 || size.primaries < 3 ||
+      size.replicas % size.primaries != 0)
+    throw std::runtime_error("DRIPGATE_CLUSTER=" + std::string(asked) +
+                             "; accepted: PRIMARIES+REPLICAS, at least 3, as many replicas for each");
+  return size;
+}
 
 /// Servers are kept for the tests of this program that follow: emptied, they are as new.
 class Servers {
  public:
   explicit Servers(bool cluster) {
+    const ClusterSize size = cluster_size();
     if (cluster)
-      cluster_ = std::make_unique<RedisCluster>(kPrimaries, 0, RedisOptions{.clock = &clock});
+      cluster_ = std::make_unique<RedisCluster>(size.primaries, size.replicas / size.primaries,
+                                                RedisOptions{.clock = &clock});
     else
       single_ = std::make_unique<RedisServer>(RedisOptions{.clock = &clock});
   }
