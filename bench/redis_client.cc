@@ -1,7 +1,8 @@
 // The Redis client (one pipelined connection) against a pool of 8 request-reply connections on the same loop,
 // the same Redis and the same script, taking turns: saturated throughput, and the median latency of 60,000
-// calls a second offered on time whatever is still open. The limiter's script stands for the work: GET,
-// arithmetic, SET PX on one of 100,000 keys.
+// calls a second offered on time whatever is still open. That is what the pool does saturated on a quiet
+// machine of this class; where it did less in this run, so much is offered. The limiter's script stands for
+// the work: GET, arithmetic, SET PX on one of 100,000 keys.
 #include <array>
 #include <deque>
 #include <random>
@@ -25,8 +26,8 @@ namespace asio = boost::asio;
 constexpr std::uint64_t kCalls = 100'000;  // of one repeat
 constexpr std::size_t kPool = 8;
 constexpr int kRepeats = 5;
-constexpr std::uint64_t kOffered = 30'000;  // half a second at
 constexpr std::int64_t kOfferedPerSecond = 60'000;
+constexpr std::size_t kOpenMax = 60'000;
 constexpr double kKeptUp = 1.1;
 constexpr std::size_t kKeys = 100'000;
 
@@ -129,7 +130,7 @@ class Site {
     // A machine too slow for the offered load shows as latency, in both, not as refusals.
     client_ =
         redis::make_client(
-            loop_, {.nodes = {{"127.0.0.1", server_.port()}}, .timeout = 60s, .in_flight_max = kOffered})
+            loop_, {.nodes = {{"127.0.0.1", server_.port()}}, .timeout = 60s, .in_flight_max = kOpenMax})
             .value();
     for (std::size_t i = 0; i < kKeys; ++i) keys_.push_back("rl:{t:acme}:api:k:" + std::to_string(i));
     must(server_.ask({"SCRIPT", "LOAD", std::string(gcra().text())}) == gcra().sha1(), "the script");
@@ -174,22 +175,22 @@ class Site {
 
   /// Calls on time whatever is still open. A machine that others use may be too slow for both: then their
   /// queues are compared, which says nothing.
-  Offered offer(const Call& call) {
+  Offered offer(const Call& call, std::int64_t per_second) {
+    const auto offered = static_cast<std::uint64_t>(per_second) / 2;
     std::vector<double> took;
-    took.reserve(kOffered);
+    took.reserve(offered);
     const MonoTime start = loop_.now();
     std::uint64_t sent = 0;
-    while (took.size() < kOffered) {
-      for (; sent < kOffered; ++sent) {
-        const MonoTime due =
-            start + Duration{static_cast<std::int64_t>(sent) * 1'000'000 / kOfferedPerSecond};
+    while (took.size() < offered) {
+      for (; sent < offered; ++sent) {
+        const MonoTime due = start + Duration{static_cast<std::int64_t>(sent) * 1'000'000 / per_second};
         if (due > loop_.now()) break;
         call(any_key(),
              [&took, due, this] { took.push_back(static_cast<double>((loop_.now() - due).count())); });
       }
       loop_.impl()->context.poll();  // never sleeps: no wake-up is in the figures
     }
-    const double planned = 1e6 * static_cast<double>(kOffered) / static_cast<double>(kOfferedPerSecond);
+    const double planned = 1e6 * static_cast<double>(offered) / static_cast<double>(per_second);
     const auto spent = static_cast<double>((loop_.now() - start).count());
     return {.p50_us = median(std::move(took)), .kept_up = spent < kKeptUp * planned};
   }
@@ -205,21 +206,22 @@ class Site {
   std::mt19937_64 random_{42};
 };
 
-void compare_latency(Site& site, Comparison& table) {
+void compare_latency(Site& site, Comparison& table, std::int64_t per_second) {
   std::vector<double> ratios;
   for (int round = -1; round < kRepeats; ++round) {
-    const Offered client = site.offer(site.client());
-    const Offered pool = site.offer(site.pool());
+    const Offered client = site.offer(site.client(), per_second);
+    const Offered pool = site.offer(site.pool(), per_second);
     if (round < 0) continue;
     std::printf(R"({"bench":"redis_client","repeat":%d,"p50_us_client":%.0f,"p50_us_pool":%.0f,"kept_up":%s})"
                 "\n",
                 round, client.p50_us, pool.p50_us, client.kept_up ? "true" : "false");
     if (client.kept_up) ratios.push_back(client.p50_us / pool.p50_us);
   }
+  const std::string what = "p50 at " + std::to_string(per_second) + "/s offered, client / pool of 8";
   if (ratios.size() > kRepeats / 2) {
-    table.judge("p50 at 60k/s offered, client / pool of 8", median(ratios), 0.5, "x");
+    table.judge(what, median(ratios), 0.5, "x");
   } else {
-    std::printf("p50 at 60k/s offered: not judged, this machine does not do 60,000 scripts a second now\n");
+    std::printf("%s: not judged, this machine does not do so many scripts a second now\n", what.c_str());
   }
 }
 
@@ -235,7 +237,8 @@ int run(int argc, char** argv) {
                 1 / table.ratio(subject, "pool of 8, 256 open"));
     table.expect_ratio(subject, "pool of 8, 256 open", 1 / 2.5);
   }
-  compare_latency(site, table);
+  const auto pool_per_second = static_cast<std::int64_t>(1e9 / table.median_of("pool of 8, 256 open"));
+  compare_latency(site, table, std::min(kOfferedPerSecond, pool_per_second));
   return table.verdict();
 }
 

@@ -5,7 +5,7 @@
 -- Answer  '<BBddI4d', of which only the first byte says something: 0
 -- Why     a whole batch of deliveries is settled by one call.
 local floor = ARGV[1] + 0
--- uses: lib_clock.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_batch.lua
+-- uses: lib_clock.lua lib_booking_settle.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_batch.lua
 local function done_item(flags, bucket, generation, id)
   local bytes = load_event(bucket, id)
   local r, trouble
@@ -23,7 +23,8 @@ local function done_item(flags, bucket, generation, id)
   return refuse(0)
 end
 
-local pos = 1
+local pos = position
+out[1] = out[1] .. settled_answers
 while pos <= #items do
   local flags, bucket, generation, id
   flags, bucket, generation, id, pos = unpack_bytes('<BBI4Bc0', items, pos)

@@ -136,8 +136,8 @@ local function bucket_remove(P, i, C, units)
   C.w[i], C.u[i] = w, u
 end
 
--- Newest first over releases and plan (which may be nil), as one log: the units in (t - W, t], and the time of the entry
--- where they pass `most`: there the walk ends. Nil where they do not.
+-- Newest first over releases and plan (which may be nil), as one log: the units in (t - W, t], and the time of the
+-- entry where they pass `most`: there the walk ends. Nil where they do not.
 local function log_walk(W, released, plan, t, most)
   local r, p, units, from = #released, plan and #plan or 0, 0, t - W
   while true do

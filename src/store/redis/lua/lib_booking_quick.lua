@@ -1,7 +1,7 @@
--- What most batches are: unknown ids under policies of one fixed window without a calendar, whose keys pass newcomers at
--- once or have their tail ahead. The libraries behind this would answer and write the same, byte for byte; but only to
--- define them costs a call more than all that is done here, and each event two tables. An id is looked for and written in
--- one step (HSETNX), after all else is known: what its record holds, and that its bucket is one.
+-- What most batches are: unknown ids under policies of one fixed window without a calendar, whose keys pass newcomers
+-- at once or have their tail ahead. The libraries behind this would answer and write the same, byte for byte; but only
+-- to define them costs a call more than all that is done here, and each event two tables. An id is looked for and
+-- written in one step (HSETNX), after all else is known: what its record holds, and that its bucket is one.
 -- Done are the items up to the first that is not of that kind. `answered`: their answers (nil: none was, and nothing
 -- was written); from `position` on the libraries go on, as in a call of their own. Needs lib_clock. Layouts:
 -- lib_booking_batch, _state, _record, _bucket.
@@ -16,13 +16,11 @@ local function quick()
     if #ARGV[4 + i] ~= 53 then return nil end
     local even, m, max_delay, retention, alg, N, W, _, shape, zones = unpack_bytes('<BBddBdddc8H', ARGV[4 + i])
     local kept = retention / 1000000 + 600  -- s that a record outlives its slot, EXPIRY_SLACK included
-    if m ~= 1 or alg ~= 0 or zones ~= 0 or N < 1 or N * W > 4503599627370496 or kept % 1 ~= 0 or kept >= 16777216 then
-      return nil
-    end
+    if m ~= 1 or alg ~= 0 or zones ~= 0 or N < 1 or kept % 1 ~= 0 or kept >= 16777216 then return nil end
     policies[i] = { N = N, W = W, even = even == 1, max_delay = max_delay, kept = kept, shape = shape }
   end
 
-  -- The state of a key row, entered under P; nil where it is not of that kind. Fw, Fu: released; Tw, Tu, Tat: the tail.
+  -- The state of a key row, entered under P; nil where it is not of that kind. Fw, Fu: released; Tw, Tu, Tat: tail.
   local function enter(text, row, P)
     local expires, seen, frozen, unknown = LONG_AGO, LONG_AGO, LONG_AGO, LONG_AGO
     local epoch, leak, leak_since, old, new, kind, repair = floor(now / 1000000) % 4294967296, nil, LONG_AGO, 0, 0, 0, ''
@@ -82,6 +80,7 @@ local function quick()
       end
       if S.Fw == start then break end
       if taken > 0 and P.even then
+        if taken * W > 4503599627370496 then break end  -- to be divided exactly
         local spread = start + floor(taken * W / N)
         if spread > t then t = spread end
       end
