@@ -29,7 +29,7 @@ enum class Kind : std::uint8_t {
 struct PolicyAnswer {
   PlannedPolicy plan;
   /// One per limit; empty: it was not asked (unlimited, skipped, or another one had refused before).
-  std::vector<core::LimitOutcome> outcomes{};
+  core::LimitOutcomes outcomes{};
   std::size_t decisive = 0;  // of `outcomes`: the limit that refused, else the one nearest to exhaustion
   bool replayed = false;     // remembered from a request with the same Idempotency-Key: nothing was charged
 

@@ -20,7 +20,7 @@ inline constexpr std::size_t kReplaysRememberedMax = 100'000;
 
 class Replays {
  public:
-  using Outcomes = std::vector<core::LimitOutcome>;
+  using Outcomes = core::LimitOutcomes;
 
   explicit Replays(std::size_t remembered_max = kReplaysRememberedMax) : max_(remembered_max) {}
 
