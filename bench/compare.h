@@ -99,6 +99,9 @@ class Comparison {
                   repeats_);
   }
 
+  /// For subjects whose single repeat is too short to be one alone: at least so many, whatever the flag says.
+  void repeat_at_least(int repeats) { repeats_ = std::max(repeats_, repeats); }
+
   /// Nanoseconds per operation.
   [[nodiscard]] double median_of(std::string_view subject) const { return median(rows(subject)); }
   /// Of the ratios of repeats that ran next to each other.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,7 +76,7 @@ class Wire {
   void load(std::string_view script) const { (void)ask({"SCRIPT", "LOAD", std::string(script)}); }
 
   /// Sends rendered commands and reads their replies; an error reply ends the program.
-  void replay(const std::vector<std::string>& commands) {
+  void replay(std::span<const std::string> commands) {
     for (std::size_t first = 0; first < commands.size(); first += kPipelined) {
       const std::size_t end = std::min(first + kPipelined, commands.size());
       for (std::size_t i = first; i < end; ++i)

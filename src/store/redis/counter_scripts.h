@@ -24,7 +24,7 @@ struct Heard {
   WallTime now;                      // the store's time of the call
   std::optional<core::Units> taken;  // requests admitted; empty where the caller finds it from the states
   std::vector<core::CounterState> states;  // per charge, before the call
-  std::vector<std::string> texts;          // the same as Redis keeps them (a log: its digest)
+  std::vector<std::string> texts;          // the same as Redis keeps them (a long log: its digest)
 };
 
 /// Equal requests of one charge on a bucket under common numbers.

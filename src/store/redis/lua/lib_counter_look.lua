@@ -125,9 +125,9 @@ for i = 3, #ARGV do
     else
       written = '1l' .. packed('<I7I7I6I7I6', at, window, units, at, units)
     end
-    -- The caller gets at most two entries, which answer the same: the first is where the wait of one more request
-    -- ends after those admitted, the second the newest.
-    if not newest then
+    -- Of a long log the caller gets at most two entries, which answer the same: the first is where the wait of one more
+    -- request ends after those admitted, the second the newest.
+    if not newest or #text <= 256 then
       reply[i - 1] = text or ''
     else
       local leaves = live + (requests > 1 and units or 0) + asked - limit
