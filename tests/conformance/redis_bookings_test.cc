@@ -10,8 +10,8 @@
 namespace dripgate::testing {
 namespace {
 
-constexpr int kRounds = 60;
-constexpr int kCallsMax = 80;  // more than one script call takes
+constexpr int kRounds = 240;
+constexpr int kCallsMax = 160;  // a third of them is more than one script call takes
 
 class RedisBatches : public ::testing::Test {
  protected:
@@ -79,28 +79,41 @@ TEST_F(RedisBatches, CallsThatTravelTogetherAnswerAsIfAskedInTurn) {
     core::BookingPolicy made{.limits = family(round % 4), .max_delay = 90s};
     made.spread = round % 8 < 4 ? core::Spread::even : core::Spread::start;
     const auto policy = std::make_shared<core::BookingPolicy>(made);
+    // Now and then a process that has reloaded its policies shares calls with one that has not.
+    made.limits.front().limit += 2;
+    made.limits.front().capacity += 2;
+    const auto reloaded = std::make_shared<core::BookingPolicy>(made);
+    const bool reloading = round % 5 == 4;
     // One key, a few, or one per id: each key of a call has its own row in it.
     const int keys = std::array{2, 8, 60}[static_cast<std::size_t>(round % 3)];
+    const unsigned ids = round % 7 < 3 ? 60 : 4'000;
     std::vector<store::ReserveRequest> requests;
     const auto prefix = std::to_string(round);
     for (int i = 0; i < static_cast<int>(random() % kCallsMax); ++i) {
-      // Few ids: the same one comes again within the call, also with other bytes. (Under another key it is
-      // asked a second time, where it belongs, and then answers after the others.)
-      const int id = static_cast<int>(random() % 60);
-      store::ReserveRequest request{.key = "s:" + prefix + "." + std::to_string(id % keys),
-                                    .event_id = prefix + "-" + std::to_string(id),
-                                    .body_digest = random() % 20 == 0 ? 8u : 7u,
-                                    .cost = random() % 4 == 0 ? static_cast<core::Units>(random() % 9) : 1,
-                                    .first_received = {},
-                                    .after_generation = {},
-                                    .policy = policy};
+      // Often few ids: the same one comes again within the call, also with other bytes. (Under another key it
+      // is asked a second time, where it belongs, and then answers after the others.)
+      const int id = static_cast<int>(random() % ids);
+      store::ReserveRequest request{
+          .key = "s:" + prefix + "." + std::to_string(id % keys),
+          .event_id = prefix + "-" + std::to_string(id),
+          .body_digest = random() % 20 == 0 ? 8u : 7u,
+          .cost = random() % 4 == 0 ? static_cast<core::Units>(random() % (ids == 60 ? 9 : 5)) : 1,
+          .first_received = {},
+          .after_generation = {},
+          .policy = reloading && random() % 3 == 0 ? reloaded : policy};
       if (random() % 10 == 0) request.first_received = clock.now() - 5s;
-      if (random() % 10 == 0) request.after_generation = random() % 2;
+      if (random() % 40 == 0) request.after_generation = random() % 2;
       requests.push_back(request);
     }
-    ASSERT_EQ(together<core::ReserveAnswer>(requests, reserve),
-              in_turn<core::ReserveAnswer>(requests, reserve))
-        << "round " << round;
+    // In three parts: the later ones find keys with a backlog, ahead or overdue, or where nothing waits any
+    // more.
+    for (std::size_t part = 0; part < 3; ++part) {
+      const std::vector<store::ReserveRequest> some(requests.begin() + requests.size() * part / 3,
+                                                    requests.begin() + requests.size() * (part + 1) / 3);
+      ASSERT_EQ(together<core::ReserveAnswer>(some, reserve), in_turn<core::ReserveAnswer>(some, reserve))
+          << "round " << round << ", part " << part;
+      clock.advance(Duration{1ms} * (random() % 12'000));
+    }
     clock.advance(Duration{1ms} * (random() % 40'000));
     std::vector<store::GateRequest> firings;
     for (const auto& request : requests)
