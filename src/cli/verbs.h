@@ -106,6 +106,22 @@ struct ReloadOptions {
 };
 int run_reload(const ReloadOptions& options);
 
+struct BenchStoreOptions {
+  std::string config = "dripgate.yaml";
+  std::int64_t peak = 0;  // 0: what the load below needs
+  Duration step = 5s;
+  std::size_t connections = 50;
+  std::size_t clients = 200;
+  std::size_t keys = 50'000;
+  std::int64_t instances = 50;
+  std::int64_t requests = 50'000;
+  double checks = 1.5;
+  std::int64_t alive_keys = 2'000'000;
+  Duration await_loss{};  // 0: nothing is lost
+  bool json = false;
+};
+int run_bench_store(const BenchStoreOptions& options);
+
 struct SinkOptions {
   std::string listen = "127.0.0.1:9000";
   Duration slow{};
