@@ -25,9 +25,13 @@ constexpr Duration kLossLookEvery = 50ms;
 /// Redis gives back what its clients' buffers held, and counts them, about once a second.
 constexpr Duration kSettle = 1500ms;
 
+/// Short, as the memory of a key is measured with it.
 std::string own_prefix(const std::string& of_deployment) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::random_device entropy;
-  return of_deployment + "bench-" + std::to_string(entropy()) + ":";
+  std::string prefix = of_deployment + "b";
+  for (int i = 0; i < 4; ++i) prefix += kDigits[entropy() % kDigits.size()];
+  return prefix + ":";
 }
 
 class Bench {
@@ -74,7 +78,7 @@ class Bench {
       say(std::to_string(options_.clients) + " clients, one key");
       result.accuracy.push_back(measure_accuracy(loop_, sites_, options_.clients, algorithm));
     }
-    const double cost = dearest_call(result);
+    const double cost = result.saturation.redis_us_per_call;
     if (cost > 0) result.plan = shards_for(options_.load, cost, result.bytes_per_key);
     if (options_.await_loss) {
       auto outage = after_a_loss(result.primaries);
@@ -96,13 +100,6 @@ class Bench {
       all.push_back(load_.run(percent, options_.peak));
     }
     return all;
-  }
-
-  /// Of the loads: few calls share a read and a write of Redis at low ones.
-  static double dearest_call(const BenchResult& result) {
-    double cost = result.saturation.redis_us_per_call;
-    for (const Step& step : result.steps) cost = std::max(cost, step.redis_us_per_call);
-    return cost;
   }
 
   Result<Outage> after_a_loss(const std::vector<std::string>& primaries) {

@@ -30,7 +30,8 @@ struct ShardPlan {
   double bytes_per_shard = 0;
 };
 
-/// `redis_us_per_call`: CPU of the command thread, above 0.
+/// `redis_us_per_call`: CPU of the command thread where calls come densest, above 0. At low loads a call
+/// costs more, as it shares its read and its write with none; a shard that fills up does not stay there.
 [[nodiscard]] ShardPlan shards_for(const Load& load, double redis_us_per_call, double bytes_per_key);
 
 }  // namespace dripgate::capacity

@@ -81,8 +81,10 @@ std::string outage_text(const capacity::Outage& outage, Duration late) {
     text += step_line(step);
     for (std::size_t i = 0; i < step.shards.size(); ++i) {
       const capacity::ShardStep& shard = step.shards[i];
-      text += fmt::format("         keys of primary {}: {:.0f}/s answered, p99 {:.2f} ms, {} failed\n", i + 1,
-                          shard.answered_per_second, ms(shard.p99), shard.failed);
+      const std::string p99 =
+          shard.answered_per_second > 0 ? fmt::format(", p99 {:.2f} ms", ms(shard.p99)) : std::string();
+      text += fmt::format("         keys of primary {}: {:.0f}/s answered{}, {} failed\n", i + 1,
+                          shard.answered_per_second, p99, shard.failed);
     }
   }
   if (!outage.back_after) return text + "  keys of one primary were not answered again\n";
