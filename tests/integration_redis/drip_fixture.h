@@ -50,7 +50,8 @@ class RedisDripEndToEnd : public ::testing::Test, public drip::Observer {
                          .on_delivery =
                              [this](const broker::Outgoing& outgoing) {
                                ++arrived_[*broker::find(outgoing.message.attributes, "dripgate-id")];
-                             }},
+                             },
+                         .answers = answers_},
         *this);
   }
   /// Events "e0", "e1", ... over as many keys, in turn.
@@ -107,6 +108,7 @@ class RedisDripEndToEnd : public ::testing::Test, public drip::Observer {
 
   net::IoLoop loop_;
   core::StreamPtr stream_ = redis_drip_stream(kLimit, 1s);
+  SinkAnswers answers_;  // of the sink; none: it confirms
   std::map<std::string, int> arrived_;
   std::map<std::pair<std::string, std::int64_t>, int> by_second_;  // by key and second
   bool letters_expected_ = false;

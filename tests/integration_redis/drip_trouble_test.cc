@@ -83,5 +83,62 @@ TEST_F(RedisDripEndToEnd, AKeyWithFarMoreThanItsHorizonTakesHoldsUpNoOther) {  /
   EXPECT_NEAR(letters_, kOfA - 1 - 1440, 3);
 }
 
+class RedisDripSink : public RedisDripEndToEnd {
+ protected:
+  static constexpr int kAttempts = 3;
+
+  RedisDripSink() {
+    auto stream = std::make_shared<core::Stream>(*stream_);
+    stream->max_attempts = kAttempts;
+    stream_ = std::move(stream);
+  }
+  std::vector<broker::DeadLetter> letters(RedisDrip& of) {
+    std::optional<std::vector<broker::DeadLetter>> found;
+    of.dead_letters().list(0, 10, [&](Result<broker::DeadLetterPage> page) {
+      EXPECT_TRUE(page);
+      found = page ? std::move(page->letters) : std::vector<broker::DeadLetter>{};
+    });
+    EXPECT_TRUE(until([&] { return found.has_value(); }));
+    return found.value_or(std::vector<broker::DeadLetter>{});
+  }
+
+  RedisServer redis{{.lines = {"appendonly yes", "appendfsync always"}}};
+};
+
+TEST_F(RedisDripSink, BeingRateLimitedIsNoFailedAttempt) {  // G12
+  constexpr int kDeferrals = kAttempts + 1;
+  answers_ = [this](const broker::Outgoing&) {
+    if (arrived_["e"] > kDeferrals) return broker::SinkAnswer{};
+    return broker::SinkAnswer{broker::SinkVerdict::rate_limited, 10ms, "HTTP 429"};
+  };
+  auto one = worker(redis_at(redis.port()), "one");
+  publish_one(*one, "e", "k");
+  ASSERT_TRUE(until([&] { return arrived_["e"] == kDeferrals + 1; })) << arrived_["e"];
+  EXPECT_TRUE(letters(*one).empty());
+}
+
+TEST_F(RedisDripSink, PoisonIsADeadLetterAtOnceARefusalAfterOneAttemptAFailureAfterAll) {  // G9
+  letters_expected_ = true;
+  answers_ = [](const broker::Outgoing& outgoing) {
+    const bool refuses = *broker::find(outgoing.message.attributes, "dripgate-id") == "refused";
+    return refuses ? broker::SinkAnswer{broker::SinkVerdict::refused, {}, "HTTP 400"}
+                   : broker::SinkAnswer{broker::SinkVerdict::failed, {}, "HTTP 503"};
+  };
+  auto one = worker(redis_at(redis.port()), "one");
+  publish_one(*one, "refused", "k");
+  publish_one(*one, "failed", "k");
+  const std::string poison("no json \0\xff", 10);
+  one->ingest().publish({.id = "poison", .body = poison, .attributes = {}, .published = {}},
+                        [](const Result<void>& done) { EXPECT_TRUE(done); });
+  ASSERT_TRUE(until([&] { return letters_ == 3; })) << letters_;
+  EXPECT_EQ(arrived_, (std::map<std::string, int>{{"refused", 1}, {"failed", kAttempts}}));
+  std::map<int, std::string> by_attempts;
+  for (const broker::DeadLetter& letter : letters(*one)) by_attempts[letter.attempts] = letter.message.body;
+  EXPECT_EQ(by_attempts.size(), 3u);
+  EXPECT_EQ(by_attempts[0], poison);
+  EXPECT_NE(by_attempts[1].find("refused"), std::string::npos);
+  EXPECT_NE(by_attempts[kAttempts].find("failed"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace dripgate::testing

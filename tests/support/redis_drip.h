@@ -17,17 +17,21 @@
 
 namespace dripgate::testing {
 
-/// Confirms everything, and tells.
+using SinkAnswers = std::function<broker::SinkAnswer(const broker::Outgoing&)>;
+
+/// Tells, and confirms everything, or what `answers` says.
 class TellingSink final : public broker::Sink {
  public:
-  explicit TellingSink(std::function<void(const broker::Outgoing&)> told) : told_(std::move(told)) {}
+  TellingSink(std::function<void(const broker::Outgoing&)> told, SinkAnswers answers)
+      : told_(std::move(told)), answers_(std::move(answers)) {}
   void deliver(broker::Outgoing outgoing, std::move_only_function<void(broker::SinkAnswer)> done) override {
     told_(outgoing);
-    done({});
+    done(answers_ ? answers_(outgoing) : broker::SinkAnswer{});
   }
 
  private:
   std::function<void(const broker::Outgoing&)> told_;
+  SinkAnswers answers_;
 };
 
 /// Of calls: a busy machine is no failure.
@@ -40,6 +44,7 @@ struct RedisDripOptions {
   core::StreamPtr stream;
   broker::FlowControl flow{};
   std::function<void(const broker::Outgoing&)> on_delivery;
+  SinkAnswers answers{};
 };
 
 class RedisDrip {
@@ -57,7 +62,7 @@ class RedisDrip {
         overflow_source_(broker_.source(stream_->overflow_topic)),
         timer_(broker_.timer(stream_->id)),
         letters_(broker_.dead_letters(stream_->dead_letter_topic)),
-        sink_(options.on_delivery),
+        sink_(options.on_delivery, options.answers),
         pipeline_([this] { return stream_; },
                   drip::Ports{.executor = loop,
                               .clock = clock_,
@@ -75,6 +80,7 @@ class RedisDrip {
 
   [[nodiscard]] broker::Publisher& ingest() { return *ingest_; }
   [[nodiscard]] broker::Timer& timer() { return *timer_; }
+  [[nodiscard]] broker::DeadLetters& dead_letters() { return *letters_; }
   [[nodiscard]] redis::Client& client() { return *client_; }
   [[nodiscard]] drip::Pipeline& pipeline() { return pipeline_; }
 
