@@ -64,10 +64,24 @@ Result<void> RedisEngine::listen(const config::RedisStore& store) {
   auto subscriber =
       redis::subscribe(context_.loop.io(), redis_options(store), {config_topic_->channel()},
                        {.on_message = [this](std::string_view, std::string_view) { config_topic_->look(); },
-                        .on_listening = [this] { config_topic_->listening(); }});
+                        .on_listening =
+                            [this] {
+                              topic_refused_ = false;
+                              context_.health.warn("config topic", {});
+                              config_topic_->listening();
+                            },
+                        .on_refused = [this](const Error& error) { topic_refused(error); }});
   if (!subscriber) return std::unexpected(std::move(subscriber.error()));
   subscriber_ = std::move(*subscriber);
   return {};
+}
+
+void RedisEngine::topic_refused(const Error& error) {
+  if (std::exchange(topic_refused_, true)) return;
+  context_.log.warn("messages of the config topic are refused", {{"detail", error.detail}});
+  context_.health.warn("config topic",
+                       {"messages of the config topic are refused, a reload by message takes up to " +
+                        std::to_string(kConfigPollEvery / 1s) + " s: " + error.detail});
 }
 
 void RedisEngine::report_config(const server::ConfigState& config) {

@@ -28,6 +28,7 @@ class RedisEngine final : public Engine {
   [[nodiscard]] store::BookingStore& bookings() override { return *bookings_; }
 
  private:
+  void topic_refused(const Error& error);
   Result<void> listen(const config::RedisStore& store);
   [[nodiscard]] LinePorts ports_of(const config::StreamSettings& settings);
 
@@ -36,6 +37,7 @@ class RedisEngine final : public Engine {
   std::unique_ptr<broker::redis_streams::Broker> broker_;
   std::unique_ptr<store::BookingStore> bookings_;
   std::unique_ptr<ConfigTopic> config_topic_;
+  bool topic_refused_ = false;                     // and logged
   std::unique_ptr<redis::Subscriber> subscriber_;  // after what it calls
   std::unique_ptr<RedisWatch> watch_;
 };

@@ -17,11 +17,16 @@ namespace dripgate::redis {
 /// A connection that says nothing for one to two of these, asked PING, is given up.
 inline constexpr Duration kSubscriberPingEvery = 5s;
 
+/// Before a subscription that Redis refused to this user is asked for again.
+inline constexpr Duration kSubscribeRefusedRetry = 30s;
+
 struct SubscriberHandlers {
   /// Runs on the loop. The texts are gone when it returns.
   std::move_only_function<void(std::string_view channel, std::string_view message)> on_message;
   /// Listening now, for the first time or again: messages before it may have been missed. May be empty.
   std::move_only_function<void()> on_listening{};
+  /// Redis refuses to this user what it is asked (NOPERM for a channel); it is asked again. May be empty.
+  std::move_only_function<void(const Error&)> on_refused{};
 };
 
 class Subscriber {

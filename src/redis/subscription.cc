@@ -50,7 +50,8 @@ Awaitable<void> Subscription::live(std::shared_ptr<Subscription> self) {
     if (co_await self->dial()) co_await self->listen();
     if (self->closed_) break;
     if (self->loop_.now() - start >= kReconnectMax) self->delay_.reset();
-    self->retry_timer_.expires_after(self->delay_.next());
+    const Duration wait = std::exchange(self->refused_, false) ? kSubscribeRefusedRetry : self->delay_.next();
+    self->retry_timer_.expires_after(wait);
     (void)co_await self->retry_timer_.async_wait(asio::as_tuple(asio::use_awaitable));
   }
 }
@@ -58,6 +59,7 @@ Awaitable<void> Subscription::live(std::shared_ptr<Subscription> self) {
 Awaitable<bool> Subscription::dial() {
   Result<Endpoint> endpoint = co_await locate_();
   if (!endpoint || closed_) co_return false;
+  node_ = endpoint->text();
   Result<StreamPtr> dialed = co_await dialer_->dial(*endpoint);
   if (!dialed) co_return false;
   stream_ = std::move(*dialed);
@@ -89,7 +91,10 @@ bool Subscription::understood(std::string_view bytes) {
     const Result<bool> whole = reader_.next(reply);
     if (!whole) return false;
     if (!*whole) return true;
-    if (!reply) return false;  // NOPERM for a channel, LOADING, ...
+    if (!reply) {
+      refused(reply.error());
+      return false;
+    }
     take(*reply);
   }
   return true;
@@ -105,6 +110,14 @@ void Subscription::take(const Reply& reply) {
   if (*kind != "message" || items->size() != 3) return;
   const std::string *channel = (*items)[1].text(), *message = (*items)[2].text();
   if (channel != nullptr && message != nullptr) handlers_.on_message(*channel, *message);
+}
+
+// Not LOADING and the like, which pass.
+void Subscription::refused(std::string_view text) {
+  const Failure failure = classify(text, node_);
+  if (failure.kind != FailureKind::refused) return;
+  refused_ = true;
+  if (handlers_.on_refused) handlers_.on_refused(failure.error);
 }
 
 void Subscription::ping_later() {

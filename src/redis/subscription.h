@@ -28,6 +28,7 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
   Awaitable<void> listen();
   bool understood(std::string_view bytes);
   void take(const Reply& reply);
+  void refused(std::string_view text);
   void ping_later();
 
   net::IoLoop& loop_;
@@ -43,6 +44,8 @@ class Subscription : public std::enable_shared_from_this<Subscription> {
   boost::asio::steady_timer ping_timer_;
   bool heard_ = false;  // since the last PING
   bool listening_ = false;
+  bool refused_ = false;  // by the last connection
+  std::string node_;
   bool closed_ = false;
 };
 

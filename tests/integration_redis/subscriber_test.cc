@@ -17,7 +17,7 @@ using dripgate::testing::RedisServer;
 struct RedisSubscriber : ::testing::Test {
   net::IoLoop loop;
   int listening = 0;
-  std::vector<std::string> heard;
+  std::vector<std::string> heard, refused;
   std::unique_ptr<Subscriber> subscriber;
 
   ~RedisSubscriber() override {
@@ -30,7 +30,8 @@ struct RedisSubscriber : ::testing::Test {
                                [this](std::string_view channel, std::string_view message) {
                                  heard.push_back(std::string(channel) + ": " + std::string(message));
                                },
-                           .on_listening = [this] { ++listening; }});
+                           .on_listening = [this] { ++listening; },
+                           .on_refused = [this](const Error& error) { refused.push_back(error.detail); }});
     ASSERT_TRUE(made) << made.error().detail;
     subscriber = std::move(*made);
   }
@@ -43,6 +44,19 @@ struct RedisSubscriber : ::testing::Test {
     return true;
   }
 };
+
+TEST_F(RedisSubscriber, AUserWithoutTheChannelIsToldSoAndDoesNotComeAgainAtOnce) {
+  RedisServer redis;
+  ASSERT_EQ(redis.ask({"ACL", "SETUSER", "app", "on", ">pw", "~*", "+@all", "resetchannels"}), "OK");
+  listen({.nodes = {local(redis.port())}, .user = "app", .password = "pw"});
+  ASSERT_TRUE(until([&] { return !refused.empty(); }));
+  EXPECT_NE(refused[0].find("NOPERM"), std::string::npos) << refused[0];
+  EXPECT_NE(refused[0].find(redis.address()), std::string::npos) << refused[0];
+  // Twice the longest wait after an ordinary failure.
+  loop.run_for(2 * kReconnectMax);
+  EXPECT_EQ(refused.size(), 1u);
+  EXPECT_EQ(listening, 0);
+}
 
 TEST_F(RedisSubscriber, MessagesOfItsChannelsArriveInOrder) {
   RedisServer redis({.password = "pw"});
