@@ -8,7 +8,7 @@
 --         0: what the slot says), now, slot, generation, first received
 -- Why     timers of a hot key fire together: up to 32 share one reading and one writing of the key.
 local floor = ARGV[1] + 0
--- uses: lib_clock.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_place.lua lib_booking_replay.lua lib_booking_book.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_again.lua lib_booking_batch.lua
+-- uses: lib_clock.lua lib_booking_plain.lua lib_booking_fire.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_place.lua lib_booking_replay.lua lib_booking_book.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_again.lua lib_booking_batch.lua
 local RELEASE_LEASE, WAITS_MAX = 60000000, 255
 local GO, REBOOK, BEYOND, IMPOSSIBLE, DUPLICATE = 0, 1, 2, 3, 4
 
@@ -104,6 +104,7 @@ local function gate_item(flags, P, b, bucket, digest, cost, first, generation, s
 end
 
 local pos = 1
+if answered then out[1], pos = out[1] .. answered, position end
 while pos <= #items do
   local flags, policy, row, bucket, digest, cost, first, generation, slot, id
   flags, policy, row, bucket, digest, cost, first, generation, slot, id, pos =

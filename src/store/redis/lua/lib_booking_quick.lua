@@ -1,60 +1,34 @@
--- What most batches are: unknown ids under policies of one fixed window without a calendar, whose keys pass newcomers
--- at once or have their tail ahead. The libraries behind this would answer and write the same, byte for byte; but only
--- to define them costs a call more than all that is done here, and each event two tables. An id is looked for and
--- written in one step (HSETNX), after all else is known: what its record holds, and that its bucket is one.
+-- What most batches of reserve are: unknown ids under plain policies (lib_booking_plain), whose keys pass newcomers at
+-- once or have their tail ahead. An id is looked for and written in one step (HSETNX), after all else is known: what
+-- its record holds, and that its bucket is one.
 -- Done are the items up to the first that is not of that kind. `answered`: their answers (nil: none was, and nothing
--- was written); from `position` on the libraries go on, as in a call of their own. Needs lib_clock. Layouts:
--- lib_booking_batch, _state, _record, _bucket.
+-- was written); from `position` on the libraries go on, as in a call of their own. Layouts: lib_booking_record and
+-- _bucket.
 local function quick()
   if stepped then return nil end
   local call, try, pack, unpack_bytes, floor, ceil, max, min = redis.call, redis.pcall, struct.pack, struct.unpack,
     math.floor, math.ceil, math.max, math.min
-  local KEYS, items, LONG_AGO, seconds = KEYS, ARGV[4], -2 ^ 60, math.floor(now / 1000000)
-  local rows, policy_count = string.byte(ARGV[2], 1, 2)
-  local policies, books = {}, {}
-  for i = 1, policy_count do
-    if #ARGV[4 + i] ~= 53 then return nil end
-    local even, m, max_delay, retention, alg, N, W, _, shape, zones = unpack_bytes('<BBddBdddc8H', ARGV[4 + i])
-    local kept = retention / 1000000 + 600  -- s that a record outlives its slot, EXPIRY_SLACK included
-    if m ~= 1 or alg ~= 0 or zones ~= 0 or N < 1 or kept % 1 ~= 0 or kept >= 16777216 then return nil end
-    policies[i] = { N = N, W = W, even = even == 1, max_delay = max_delay, kept = kept, shape = shape }
-  end
+  local KEYS, items, seconds = KEYS, ARGV[4], math.floor(now / 1000000)
+  local policies, books = plain_policies(), {}
+  if not policies then return nil end
 
-  -- The state of a key row, entered under P; nil where it is not of that kind. Fw, Fu: released; Tw, Tu, Tat: tail.
+  -- A key's state, ready for a newcomer; nil where it is to be anchored, or of another kind.
   local function enter(text, row, P)
-    local expires, seen, frozen, unknown = LONG_AGO, LONG_AGO, LONG_AGO, LONG_AGO
-    local epoch, leak, leak_since, old, new, kind, repair = floor(now / 1000000) % 4294967296, nil, LONG_AGO, 0, 0, 0, ''
-    local Tat, Rat, Fw, Fu, Tw, Tu = LONG_AGO, LONG_AGO, LONG_AGO, 0, LONG_AGO, 0
-    leak = epoch
-    if text then
-      if #text < 140 or unpack_bytes('<d', text, 2) <= now then return nil end
-      local format, m, logs, shape, limit
-      format, expires, seen, frozen, unknown, epoch, leak, leak_since, old, new, kind, m, logs, Tat, Rat, shape, limit,
-        Fw, Fu, Tw, Tu = unpack_bytes('<BdddddddddBBBddc8ddddd', text)
-      repair = string.sub(text, 141)
-      if format ~= 49 or m ~= 1 or logs ~= 0 or kind > 1 or #repair ~= 16 * kind or shape ~= P.shape or limit ~= P.N or
-         seen - now > CLAMP then
-        return nil
-      end
-    end
-    if now > seen then seen = now end
-    local from, pending, behind = max(seen, frozen, unknown), old + new, epoch - leak
-    if behind < 0 or behind > 65535 then return nil end
-    if pending > 0 then
-      if Tat <= from then return nil end  -- overdue: to be anchored
+    local S = plain_state(text, row, P)
+    if not S or S.behind < 0 or S.behind > 65535 then return nil end
+    local seen, from = S.seen, max(S.seen, S.frozen, S.unknown)
+    if S.pending > 0 then
+      if S.Tat <= from then return nil end  -- overdue
     else  -- nothing is booked: the tail is what was released
       local start = seen - seen % P.W
-      if from > seen or Fw > start then return nil end
-      leak_since, kind, Rat, repair, Tat, Tw = seen, 0, LONG_AGO, '', seen, start
-      Tu = Fw == start and Fu or 0
+      if from > seen or S.Fw > start then return nil end
+      S.leak_since, S.kind, S.Rat, S.repair, S.Tat, S.Tw = seen, 0, LONG_AGO, '', seen, start
+      S.Tu = S.Fw == start and S.Fu or 0
     end
-    return { P = P, tag = string.sub(ARGV[3], row * 8 - 7, row * 8), expires = expires, seen = seen, frozen = frozen,
-             unknown = unknown, epoch = epoch, leak = leak, leak_since = leak_since, old = old, new = new, kind = kind,
-             Rat = Rat, repair = repair, pending = pending, behind = behind, event_expires = LONG_AGO, Tat = Tat,
-             Tw = Tw, Tu = Tu, Fw = Fw, Fu = Fu }
+    return S
   end
 
-  local texts, answers, n, at, last = call('MGET', unpack(KEYS, 1, rows)), {}, 0, 1, #items
+  local texts, answers, n, at, last = call('MGET', unpack(KEYS, 1, (string.byte(ARGV[2])))), {}, 0, 1, #items
   while at <= last do
     local flags, policy, row, bucket, digest, cost, id, pos = unpack_bytes('<BBBBc8dBc0', items, at)
     local P, S = policies[policy], books[row]
@@ -123,19 +97,7 @@ local function quick()
   end
   if n == 0 then return nil end
 
-  for row, S in pairs(books) do
-    local P = S.P
-    if S.event_expires > LONG_AGO then
-      local lasts = max(now, S.seen, S.Tat, S.frozen, S.unknown)
-      if S.kind > 0 then lasts = max(lasts, S.Rat) end
-      if S.Fu > 0 then lasts = max(lasts, S.Fw + P.W) end
-      local expires = max(S.expires, lasts + P.max_delay + 86400000000, S.event_expires)
-      local forgotten = ceil((min(expires, now + 315360000000000) + 10000000) / 1000)
-      call('SET', KEYS[row], pack('<BdddddddddBBBddc8ddddd', 49, expires, S.seen, S.frozen, S.unknown, S.epoch, S.leak,
-           S.leak_since, S.old, S.new, S.kind, 1, 0, S.Tat, S.Rat, P.shape, P.N, S.Fw, S.Fu, S.Tw, S.Tu) .. S.repair,
-           'PXAT', string.format('%.0f', forgotten))
-    end
-  end
+  plain_save(books)
   return table.concat(answers), at
 end
 local answered, position = quick()
