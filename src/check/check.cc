@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "check/check_call.h"
+#include "check/route.h"
 
 namespace dripgate::check {
 namespace {
@@ -32,6 +33,7 @@ const char* to_string(Kind kind) {
 
 void Checker::check(Request request, Done<Answer> done) {
   if (auto valid = validate(request); !valid) return done(std::unexpected(std::move(valid).error()));
+  normalise(request.descriptor);
   std::make_shared<CheckCall>(*this, std::move(request), std::move(done))->start();
 }
 
@@ -44,6 +46,7 @@ void Checker::refund(const std::string& refund_id, Done<bool> done) {
 
 void Checker::explain(Request request, Done<Explanation> done) {
   request.peek = true;
+  normalise(request.descriptor);
   auto others = [descriptor = request.descriptor](const Answer& answer) {
     return mismatches(*answer.config, descriptor);
   };

@@ -12,12 +12,12 @@
 //
 // Threads: a Checker lives on the executor of its GuardedStore; check, refund and explain are called there
 // and `done` runs there, once, maybe within the call. From another thread: executor.post([...] {
-// checker.check(...)
-// }), as app::Gate does. One Checker per I/O thread is fine; idempotency is remembered per Checker.
+// checker.check(...) }). One Checker per I/O thread is fine; idempotency is remembered per Checker.
 // The config is asked for once per request: a reload takes effect with the next one.
 //
-// A front end brings facts, not text: a route goes through check/route.h, a client address through
-// check/client_address.h. What a client can set freely must not become an attribute.
+// The facts `route` and `path` are brought to one spelling here (check/route.h), `ip` is counted per network
+// (core/counter_key.h); the address of a client behind proxies is found with check/client_address.h. What a
+// client can set freely must not become a fact.
 #pragma once
 
 #include <functional>

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/ip_network.h"
 #include "base/limits.h"
 #include "base/result.h"
 #include "core/policy.h"
@@ -90,12 +91,22 @@ struct Tls {
   friend bool operator==(const Tls&, const Tls&) = default;
 };
 
+/// A fact of a forwarded request that one of its headers carries (server.forwardAuth.attributes).
+struct HeaderAttribute {
+  std::string name;
+  std::string header;
+  friend bool operator==(const HeaderAttribute&, const HeaderAttribute&) = default;
+};
+
 struct Server {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8080;
   std::vector<Token> tokens;  // a host beyond loopback needs tokens or mTLS
   std::optional<Tls> tls;
   std::int64_t ingest_rate_max = 50'000;  // events per second over all streams, then 429
+  std::vector<IpNetwork> trusted_proxies = loopback_networks();  // whose X-Forwarded-* and headers count
+  std::vector<HeaderAttribute> forward_auth_attributes;
+  bool legacy_headers = false;  // X-RateLimit-* beside RateLimit
 };
 
 struct Config {

@@ -6,6 +6,7 @@
 
 #include "config/endpoint.h"
 #include "config/fields.h"
+#include "config/identity.h"
 #include "config/paths.h"
 #include "config/scalars.h"
 #include "config/secret_reader.h"
@@ -16,7 +17,13 @@ namespace {
 constexpr std::size_t kTokensMax = 1'000;
 constexpr std::int64_t kIngestRateMax = 10'000'000;
 
-constexpr std::array<std::string_view, 4> kServerKeys{"listen", "tokens", "tls", "ingestRate"};
+constexpr std::size_t kTrustedProxiesMax = 1'000;
+constexpr std::size_t kHeaderBytesShownMax = 128;
+
+constexpr std::array<std::string_view, 7> kServerKeys{"listen",         "tokens",      "tls",    "ingestRate",
+                                                      "trustedProxies", "forwardAuth", "headers"};
+constexpr std::array<std::string_view, 1> kForwardAuthKeys{"attributes"};
+constexpr std::array kHeaderSets{Word{"standard", false}, Word{"legacy", true}};
 constexpr std::array<std::string_view, 3> kTokenKeys{"file", "env", "scopes"};
 constexpr std::array<std::string_view, 3> kTlsKeys{"cert", "key", "clientCa"};
 constexpr std::array kScopes{Word{"check", Scope::check}, Word{"ingest", Scope::ingest},
@@ -82,6 +89,74 @@ std::optional<Tls> read_tls(const Node& node, Context& context) {
   return tls;
 }
 
+std::vector<IpNetwork> read_networks(const Node& node, Context& context) {
+  std::vector<IpNetwork> networks;
+  if (node.kind == Node::Kind::list && node.items.empty()) return networks;  // nobody, said explicitly
+  for (const Node& item : list_items(node, "trustedProxies", kTrustedProxiesMax, context.report)) {
+    const auto text = read_text(item, "trusted proxy", kHeaderBytesShownMax, context.report);
+    if (!text) continue;
+    if (const auto network = IpNetwork::parse(*text)) {
+      networks.push_back(*network);
+    } else {
+      context.report.error(item.at, network.error().detail);
+    }
+  }
+  return networks;
+}
+
+// "header:x-plan"; empty: reported.
+std::string read_header_source(const Node& node, const std::string& what, Context& context) {
+  constexpr std::string_view kPrefix = "header:";
+  const auto text = read_text(node, what, kHeaderBytesShownMax, context.report);
+  if (!text) return {};
+  const std::string name = text->starts_with(kPrefix) ? text->substr(kPrefix.size()) : std::string();
+  const auto token = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  if (!name.empty() && std::ranges::all_of(name, token)) return name;
+  context.report.error(node.at,
+                       what + " is " + in_quotes(*text) + "; accepted: header:NAME, such as header:x-plan");
+  return {};
+}
+
+// Facts of every forwarded request, whatever its headers say.
+constexpr std::array<std::string_view, 5> kOwnFacts{"ip", "method", "path", "host", "route"};
+
+std::vector<HeaderAttribute> read_attributes(const Node& node, Context& context) {
+  std::vector<HeaderAttribute> attributes;
+  if (node.kind != Node::Kind::map || node.keys.empty()) {
+    context.report.error(node.at,
+                         "attributes must be a mapping of names to headers, such as { plan: "
+                         "\"header:x-plan\" }");
+    return attributes;
+  }
+  Unique names("attribute", context.report);
+  for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    const Node name{.kind = Node::Kind::scalar, .at = node.keys[i].at, .text = node.keys[i].text};
+    if (!read_name(name, "attribute", context.report) || !names.add(name.text, name.at)) continue;
+    if (std::ranges::find(kOwnFacts, name.text) != kOwnFacts.end()) {
+      context.report.error(name.at, "attribute " + in_quotes(name.text) +
+                                        " is the request's own; accepted: any name but ip, method, path, "
+                                        "host, route");
+    }
+    attributes.push_back({name.text, read_header_source(node.items[i], "attribute " + name.text, context)});
+  }
+  return attributes;
+}
+
+void read_gate(const Fields& fields, Server& server, Context& context) {
+  if (const Node* node = fields.find("trustedProxies"))
+    server.trusted_proxies = read_networks(*node, context);
+  if (const Node* node = fields.find("headers")) {
+    server.legacy_headers = read_word(*node, "headers", kHeaderSets, context.report).value_or(false);
+  }
+  if (const Node* node = fields.find("forwardAuth")) {
+    const Fields forward(*node, "forwardAuth", kForwardAuthKeys, context.report);
+    const Node* attributes = forward.require("attributes", "such as { plan: \"header:x-plan\" }");
+    if (attributes != nullptr) server.forward_auth_attributes = read_attributes(*attributes, context);
+  }
+}
+
 // Beyond this machine nobody may be anonymous.
 void check_exposure(const Fields& fields, const Server& server, Context& context) {
   if (is_loopback(server.host)) return;
@@ -116,6 +191,7 @@ Server read_server(const Node& node, Context& context) {
     const auto value = read_integer(*rate, "ingestRate", {1, kIngestRateMax}, context.report);
     server.ingest_rate_max = value.value_or(1);
   }
+  read_gate(fields, server, context);
   check_exposure(fields, server, context);
   return server;
 }

@@ -1,0 +1,72 @@
+#include "base/ip_network.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <arpa/inet.h>
+
+namespace dripgate {
+namespace {
+
+constexpr int kAllBits = 128;
+constexpr int kMappedBits = 96;  // in front of an IPv4 address
+
+std::unexpected<Error> refuse(std::string_view text, std::string_view why) {
+  return fail(ErrorCode::invalid_argument,
+              "'" + std::string(text) + "' " + std::string(why) +
+                  "; accepted: an address or a block, such as 10.0.0.0/8, 192.0.2.7 or 2001:db8::/32");
+}
+
+}  // namespace
+
+std::optional<IpAddress> parse_ip(std::string_view text) {
+  const std::string whole(text.substr(0, text.find('%')));
+  if (whole.empty() || whole.size() >= INET6_ADDRSTRLEN || whole.contains('\0')) return std::nullopt;
+  IpAddress address{};
+  if (inet_pton(AF_INET6, whole.c_str(), address.data()) == 1) return address;
+  if (inet_pton(AF_INET, whole.c_str(), address.data() + 12) != 1) return std::nullopt;
+  address[10] = address[11] = 0xff;
+  return address;
+}
+
+Result<IpNetwork> IpNetwork::parse(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const std::string_view host = text.substr(0, slash);
+  const auto address = parse_ip(host);
+  if (!address || host.contains('%')) return refuse(text, "is no address");
+  const int before = host.contains(':') ? 0 : kMappedBits;
+  IpNetwork network;
+  network.address_ = *address;
+  if (slash != std::string_view::npos) {
+    const std::string_view digits = text.substr(slash + 1);
+    int bits = -1;
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+    const bool whole = code == std::errc{} && end == digits.data() + digits.size();
+    if (!whole || bits < 0 || bits > kAllBits - before)
+      return refuse(text, "has no prefix length of its kind");
+    network.bits_ = before + bits;
+  }
+  for (int bit = network.bits_; bit < kAllBits; ++bit) {
+    if ((network.address_[static_cast<std::size_t>(bit / 8)] >> (7 - bit % 8) & 1) != 0)
+      return refuse(text, "has bits behind its prefix");
+  }
+  return network;
+}
+
+bool IpNetwork::contains(const IpAddress& address) const {
+  const auto whole = static_cast<std::size_t>(bits_ / 8);
+  if (!std::equal(address.begin(), address.begin() + static_cast<std::ptrdiff_t>(whole), address_.begin()))
+    return false;
+  const int rest = bits_ % 8;
+  return rest == 0 || (address[whole] ^ address_[whole]) >> (8 - rest) == 0;
+}
+
+std::vector<IpNetwork> loopback_networks() {
+  return {IpNetwork::parse("127.0.0.0/8").value(), IpNetwork::parse("::1").value()};
+}
+
+bool contains(const std::vector<IpNetwork>& networks, const IpAddress& address) {
+  return std::ranges::any_of(networks, [&](const IpNetwork& network) { return network.contains(address); });
+}
+
+}  // namespace dripgate
