@@ -65,6 +65,7 @@ Result<std::unique_ptr<App>> App::start(AppOptions options) {
   std::unique_ptr<App> app(new App(std::move(options)));
   app->allow_connections();
   if (auto opened = app->engine_->open(); !opened) return std::unexpected(opened.error());
+  if (auto opened = app->open_gate(); !opened) return std::unexpected(opened.error());
   if (auto made = app->make_sinks(); !made) return std::unexpected(made.error());
   if (auto bound = app->listen(); !bound) return std::unexpected(bound.error());
   app->config_ = {.version = app->options_.config->version, .applied = app->clock_->now()};
@@ -77,9 +78,21 @@ Result<std::unique_ptr<App>> App::start(AppOptions options) {
     app->look_after_health();
     app->purge_old_letters();
   });
+  if (app->gate_ != nullptr) app->gate_->post([gate = app->gate_.get()] { gate->start(); });
   app->io_.start();
   app->running_ = true;
   return app;
+}
+
+Result<void> App::open_gate() {
+  if (!options_.gate) return {};
+  gate_ = std::make_unique<Gate>(GateContext{.io = io_.loop(kServerLoop),
+                                             .loop = loop_,
+                                             .engine = *engine_,
+                                             .clock = *clock_,
+                                             .snapshot = snapshot_,
+                                             .metrics = metrics_});
+  return gate_->open();
 }
 
 void App::allow_connections() {
@@ -110,8 +123,11 @@ Result<void> App::make_sinks() {
 
 Result<void> App::listen() {
   const config::Server& settings = options_.config->server;
-  server::Routes routes = server::make_routes(
-      {.service = service_, .config = [this] { return snapshot_.get(); }, .metrics = metrics_, .log = log_});
+  server::Routes routes = server::make_routes({.service = service_,
+                                               .config = [this] { return snapshot_.get(); },
+                                               .metrics = metrics_,
+                                               .log = log_,
+                                               .gate = gate_.get()});
   http::ServerOptions server{.host = settings.host,
                              .port = options_.port.value_or(settings.port),
                              .tls = {},
@@ -161,6 +177,7 @@ void App::look_after_health() {
   for (const std::string& stream : service_.streams()) look_after_line(stream);
   engine_->has_room() ? health_.clear("disk") : health_.raise("disk", kDiskFull);
   metrics_.set_ready(health_.reasons().empty());
+  if (gate_ != nullptr) gate_->show_store();
   loop_.post_after_real(kHealthEvery, [this] { look_after_health(); });
 }
 
@@ -206,6 +223,7 @@ void App::stop() {
   if (!std::exchange(running_, false)) return;
   // Twice the grace: the bound here is for a loop that does not answer at all.
   wait_for([this](Task done) { server_->stop(kServerStopGrace, std::move(done)); }, kServerStopGrace * 2);
+  if (gate_ != nullptr) wait_for([this](Task done) { gate_->stop(std::move(done)); }, kGateStopWait);
   wait_for(
       [this](Task done) {
         loop_.post([this, done = std::move(done)]() mutable {

@@ -11,6 +11,7 @@
 
 #include "app/drip_watch.h"
 #include "app/engine.h"
+#include "app/gate.h"
 #include "app/ingest.h"
 #include "app/io_threads.h"
 #include "app/service.h"
@@ -23,6 +24,8 @@ namespace dripgate::app {
 /// Ordered end: what is on the wire is answered within this, the rest comes again at the next start.
 inline constexpr Duration kShutdownWait = 10s;
 inline constexpr Duration kServerStopGrace = 2s;
+/// For telling Redis that this process counts no more.
+inline constexpr Duration kGateStopWait = 1s;
 /// How often the pipelines are asked how they are, for /readyz.
 inline constexpr Duration kHealthEvery = 1s;
 /// How often old dead letters are looked for.
@@ -40,6 +43,7 @@ struct AppOptions {
   config::Environment environment;      // for {env: NAME} when the file is read again
   obs::LogOptions log;
   drip::Roles roles{};  // of this process, on a store that several can share
+  bool gate = true;     // it answers checks
   /// A message asks for App::reload, which is the owner's to call. From any thread. May be empty.
   std::function<void()> reload_asked{};
 };
@@ -65,6 +69,7 @@ class App {
   explicit App(AppOptions options);
   static std::vector<std::string> stream_ids(const config::Config& config);
   void allow_connections();
+  Result<void> open_gate();
   Result<void> make_sinks();
   Result<void> listen();
   void keep_config(const config::ReloadResult& result, std::int64_t asked);
@@ -90,6 +95,7 @@ class App {
   std::unique_ptr<Engine> engine_;
   Ingest ingest_;
   Service service_;
+  std::unique_ptr<Gate> gate_;  // null: this process answers no checks
   std::unique_ptr<http::Server> server_;
   bool running_ = false;
 };

@@ -26,7 +26,7 @@ EmbeddedEngine::~EmbeddedEngine() {
 
 Result<void> EmbeddedEngine::open() {
   const config::ConfigPtr config = context_.snapshot.get();
-  if (context_.roles != drip::Roles{}) {
+  if (context_.roles != drip::Roles{} && !config->streams.empty()) {
     return fail(ErrorCode::invalid_argument,
                 "a process for a part of the work needs a store that processes share; accepted: store: { "
                 "redis: ... }, or `dripgate up`, which does everything");
@@ -44,6 +44,7 @@ Result<void> EmbeddedEngine::open_database() {
   broker_ = std::make_unique<broker::sqlite::Broker>(*database_, static_cast<Executor&>(context_.loop),
                                                      context_.clock);
   // In memory the bookings stay over a rebuild, as a store on another machine would.
+  if (!in_memory_) counters_ = store::make_sqlite_counter_store(*database_, context_.clock);
   if (!in_memory_) bookings_ = store::make_sqlite_booking_store(*database_, context_.clock);
   if (bookings_ == nullptr) bookings_ = store::make_memory_booking_store(context_.clock);
   return {};
@@ -82,6 +83,7 @@ void EmbeddedEngine::rebuild() {
   rebuild_waits_ = false;
   if (reopen_) {
     bookings_.reset();
+    counters_.reset();
     broker_.reset();
     database_.reset();
     if (const Result<void> opened = open_database(); !opened) {

@@ -31,6 +31,7 @@ class EmbeddedEngine final : public Engine {
   void end_turn() override;
   void when_durable(std::move_only_function<void(Result<void>)> then) override;
   [[nodiscard]] store::BookingStore& bookings() override { return *bookings_; }
+  [[nodiscard]] store::CounterStore* counters() override { return counters_.get(); }
   [[nodiscard]] bool has_room() override { return database_ == nullptr || !database_->low_on_space(); }
 
   [[nodiscard]] sqlite::Database& database() { return *database_; }
@@ -46,6 +47,7 @@ class EmbeddedEngine final : public Engine {
   std::unique_ptr<sqlite::Database> database_;
   std::unique_ptr<broker::sqlite::Broker> broker_;
   std::unique_ptr<store::BookingStore> bookings_;
+  std::unique_ptr<store::CounterStore> counters_;  // of a file; null in memory
   bool rebuild_waits_ = false;
   bool reopen_ = false;         // the connection itself failed: open the file again
   std::uint64_t failures_ = 0;  // in a row

@@ -12,6 +12,7 @@
 #include "app/turn.h"
 #include "obs/log.h"
 #include "store/booking_store.h"
+#include "store/counter_store.h"
 
 namespace dripgate::app {
 
@@ -44,6 +45,9 @@ class Engine : public Turn {
   /// On the loop, after every turn.
   virtual void end_turn() {}
   [[nodiscard]] virtual store::BookingStore& bookings() = 0;
+  /// Counters of the gate that must be asked on the loop (the embedded file's); null: there are none, or the
+  /// store does not work right now.
+  [[nodiscard]] virtual store::CounterStore* counters() { return nullptr; }
   /// False while the disk is full: nothing new is taken in, what is booked goes out (sqlite/space.h).
   [[nodiscard]] virtual bool has_room() { return true; }
   /// Tells operators which config this process runs, where several share a store. On the loop.

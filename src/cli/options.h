@@ -14,7 +14,7 @@ using Run = std::function<int()>;
 
 void add_run_verbs(CLI::App& program, Run& run);      // up, lint, sink, demo, version
 void add_publish_verb(CLI::App& program, Run& run);   // publish
-void add_operate_verbs(CLI::App& program, Run& run);  // inspect, dlq, freeze, thaw, reset, pause, resume
+void add_operate_verbs(CLI::App& program, Run& run);  // inspect, explain, dlq, freeze, ...
 void add_redis_verbs(CLI::App& program, Run& run);    // instances, reload, bench store
 
 }  // namespace dripgate::cli

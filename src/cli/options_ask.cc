@@ -31,6 +31,22 @@ void add_inspect(CLI::App& program, Run& run) {
   verb.callback([&run, options] { run = [options] { return run_inspect(*options); }; });
 }
 
+void add_explain(CLI::App& program, Run& run) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App& verb = *program.add_subcommand(
+      "explain", "Which policies a request takes, why not the others, and what is left");
+  verb.add_option("--attr", options->attributes, "A fact of the request")
+      ->type_name("NAME=VALUE")
+      ->required();
+  verb.add_option("--cost", options->cost, "Units that it asks for")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  verb.add_flag("--json", options->json, "The server's answer as it is");
+  add_server(verb, options->server);
+  verb.footer("Example: dripgate explain --attr plan=free --attr apiKey=k --attr route='GET /x'");
+  verb.callback([&run, options] { run = [options] { return run_explain(*options); }; });
+}
+
 using LetterAction = LetterOptions::Action;
 
 CLI::App& add_letter_action(CLI::App& dlq, Run& run, const std::shared_ptr<LetterOptions>& options,
@@ -145,6 +161,7 @@ void add_publish_verb(CLI::App& program, Run& run) {
 
 void add_operate_verbs(CLI::App& program, Run& run) {
   add_inspect(program, run);
+  add_explain(program, run);
   add_dlq(program, run);
   add_operate(program, run, "freeze", OperateAction::freeze, true, "Let nobody use a key for a while");
   add_operate(program, run, "thaw", OperateAction::thaw, true, "End a freeze");

@@ -86,6 +86,7 @@ int run_up(const UpOptions& options) {
   settings.roles = roles_of(options.part);
   settings.port = port_of(options);
   settings.reload_asked = [] { ::kill(::getpid(), SIGHUP); };  // wakes wait_for_end
+  settings.gate = options.part == Part::all || options.part == Part::serve;
   settings.log.json = options.json_log;
   if (options.verbose) settings.log.level = obs::Level::debug;
   const config::ConfigPtr kept = settings.config;

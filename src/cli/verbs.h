@@ -67,6 +67,14 @@ struct InspectOptions {
 };
 int run_inspect(const InspectOptions& options);
 
+struct ExplainOptions {
+  ServerAddress server;
+  std::vector<std::string> attributes;  // "plan=free"
+  std::int64_t cost = 1;
+  bool json = false;
+};
+int run_explain(const ExplainOptions& options);
+
 struct LetterOptions {
   enum class Action { list, show, replay, purge };
   Action action = Action::list;

@@ -1,4 +1,4 @@
-// Metrics over prometheus-cpp's registry: the only file that includes it.
+// Metrics over prometheus-cpp's registry; the gate's series are in gate_metrics.cc.
 #include "obs/metrics.h"
 
 #include <map>
@@ -193,10 +193,34 @@ class StreamSeries final : public StreamMetrics {
   CountersByLabel reasons_;
 };
 
+/// Counters of every route and status, found without making a label: they are counted per request.
+class RequestCounters {
+ public:
+  explicit RequestCounters(Families& families) : families_(families) {}
+
+  Counter& at(std::string_view route, int status) {
+    const std::scoped_lock lock(mutex_);
+    auto of_route = counters_.find(route);
+    if (of_route == counters_.end()) of_route = counters_.try_emplace(families_.routes.admit(route)).first;
+    Counter*& counter = of_route->second[status];
+    if (counter == nullptr) {
+      const std::string code = status >= 100 && status < 600 ? std::to_string(status) : std::string(kOther);
+      counter = &families_.http.Add({{"route", of_route->first}, {"status", code}});
+    }
+    return *counter;
+  }
+
+ private:
+  Families& families_;
+  std::mutex mutex_;
+  std::map<std::string, std::map<int, Counter*>, std::less<>> counters_;
+};
+
 }  // namespace
 
 struct Metrics::Impl {
   Families families;
+  RequestCounters requests{families};
   std::mutex mutex;
   std::map<std::string, std::unique_ptr<StreamSeries>, std::less<>> streams;
   Gauge* version = nullptr;  // of the config in force
@@ -216,8 +240,7 @@ StreamMetrics& Metrics::stream(std::string_view id) {
 }
 
 void Metrics::http_request(std::string_view route, int status) {
-  const std::string code = status >= 100 && status < 600 ? std::to_string(status) : std::string(kOther);
-  impl_->families.http.Add({{"route", impl_->families.routes.admit(route)}, {"status", code}}).Increment();
+  impl_->requests.at(route, status).Increment();
 }
 
 void Metrics::ingest_refused(std::string_view reason) {
@@ -243,7 +266,7 @@ void Metrics::set_ready(bool ready) {
 }
 
 std::string Metrics::text() const {
-  return prometheus::TextSerializer{}.Serialize(impl_->families.registry.Collect());
+  return prometheus::TextSerializer{}.Serialize(impl_->families.registry.Collect()) + gate_.text();
 }
 
 }  // namespace dripgate::obs

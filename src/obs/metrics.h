@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "obs/gate_metrics.h"
 
 namespace dripgate::obs {
 
@@ -48,6 +49,7 @@ class Metrics {
   /// Made at the first call; lives as long as the Metrics.
   [[nodiscard]] StreamMetrics& stream(std::string_view id);
 
+  [[nodiscard]] GateMetrics& gate() { return gate_; }
   void http_request(std::string_view route, int status);  // route: its template, "/v1/streams/{id}/events"
   void ingest_refused(std::string_view reason);           // events: rate, too_large, full, ...
   void config_loaded(const std::string& version, WallTime at);
@@ -60,6 +62,7 @@ class Metrics {
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  GateMetrics gate_;
 };
 
 }  // namespace dripgate::obs

@@ -219,7 +219,8 @@ constexpr std::array kEndpoints{Endpoint{.method = "POST",
                                          .path = "/v1/streams/{id}/events",
                                          .scopes = {auth::Scope::ingest},
                                          .open = false,
-                                         .run = &ingest}};
+                                         .run = &ingest,
+                                         .body_bytes_max = kBodyBytesMax}};
 
 }  // namespace
 

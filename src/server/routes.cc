@@ -13,17 +13,12 @@ namespace dripgate::server {
 
 namespace {
 
-std::vector<Endpoint> all_endpoints() {
+std::vector<Endpoint> all_endpoints(bool gate) {
+  std::vector<std::span<const Endpoint>> rooms{ingest_endpoints(), stream_endpoints(),
+                                               dead_letter_endpoints(), process_endpoints()};
+  if (gate) rooms.insert(rooms.begin(), {forward_auth_endpoints(), check_endpoints()});
   std::vector<Endpoint> all;
-  for (const auto& some :
-       {ingest_endpoints(), stream_endpoints(), dead_letter_endpoints(), process_endpoints()}) {
-    all.insert(all.end(), some.begin(), some.end());
-  }
-  return all;
-}
-
-const std::vector<Endpoint>& endpoints() {
-  static const std::vector<Endpoint> all = all_endpoints();
+  for (const auto& some : rooms) all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 
@@ -71,7 +66,7 @@ http::Response not_allowed(const std::vector<std::string_view>& methods) {
   return response;
 }
 
-std::variant<Found, Missed> find_endpoint(const http::Request& request) {
+std::variant<Found, Missed> find_endpoint(const Site& site, const http::Request& request) {
   auto target = http::parse_target(request.target);
   if (!target) {
     return Missed{
@@ -81,10 +76,11 @@ std::variant<Found, Missed> find_endpoint(const http::Request& request) {
   const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
   std::vector<std::string_view> others;
   std::string_view route = "other";
-  for (const Endpoint& endpoint : endpoints()) {
+  for (const Endpoint& endpoint : site.endpoints) {
     auto captured = match(endpoint.path, target->segments);
     if (!captured) continue;
-    if (endpoint.method == method) return Found{&endpoint, std::move(*target), std::move(*captured)};
+    if (endpoint.method == method || endpoint.method == "*")
+      return Found{&endpoint, std::move(*target), std::move(*captured)};
     others.push_back(endpoint.method);
     route = endpoint.path;
   }
@@ -93,14 +89,16 @@ std::variant<Found, Missed> find_endpoint(const http::Request& request) {
 }
 
 auth::AccessAnswer access_of(Site& site, const config::ConfigPtr& config, const http::Request& request,
-                             auth::ScopeSet accepted) {
+                             const Endpoint& endpoint) {
+  const bool own = !endpoint.forwarded;
   const std::string certificate = request.peer.client_certificate.value_or("");
-  return site.access.of(config)->decide({.authorization = http::value_of(request.headers, "Authorization"),
-                                         .host = http::value_of(request.headers, "Host"),
-                                         .origin = http::value_of(request.headers, "Origin"),
-                                         .loopback = request.peer.loopback,
-                                         .client_certificate = certificate},
-                                        accepted);
+  return site.access.of(config)->decide(
+      {.authorization = http::value_of(request.headers, "Authorization"),
+       .host = own ? http::value_of(request.headers, "Host") : std::string_view(),
+       .origin = own ? http::value_of(request.headers, "Origin") : std::string_view(),
+       .loopback = request.peer.loopback,
+       .client_certificate = certificate},
+      endpoint.scopes);
 }
 
 http::Response refusal(const auth::AccessAnswer& access, bool credentials_given) {
@@ -122,7 +120,7 @@ http::Response refusal(const auth::AccessAnswer& access, bool credentials_given)
 // Lets it in (with the name for the audit line) or says why not.
 std::variant<std::string, http::Response> admit(Site& site, const config::ConfigPtr& config,
                                                 const Found& found, const http::Request& request) {
-  const auto access = access_of(site, config, request, found.endpoint->scopes);
+  const auto access = access_of(site, config, request, *found.endpoint);
   if (access.verdict == auth::AccessAnswer::Verdict::granted) return access.identity;
   if (found.endpoint->open) return std::string();
   return refusal(access, !http::value_of(request.headers, "Authorization").empty());
@@ -135,7 +133,7 @@ http::Response counted(Site& site, std::string_view route, http::Response respon
 }
 
 void handle(const SitePtr& site, http::Request request, http::Reply reply) {
-  auto where = find_endpoint(request);
+  auto where = find_endpoint(*site, request);
   if (auto* missed = std::get_if<Missed>(&where)) {
     return reply(counted(*site, missed->route, std::move(missed->response)));
   }
@@ -160,15 +158,14 @@ void handle(const SitePtr& site, http::Request request, http::Reply reply) {
   found.endpoint->run(visit);
 }
 
-// Small bodies only, where a route takes no events: refused by what the header announces.
+// Refused by what the header announces, before it is read.
 bool announces_too_much(const Endpoint& endpoint, const http::Request& head) {
-  if (endpoint.path == ingest_endpoints()[0].path) return false;
   const auto length = parse_number(http::value_of(head.headers, "Content-Length"));
-  return length && *length > kAdminBodyBytesMax;
+  return length && *length > endpoint.body_bytes_max;
 }
 
 std::optional<http::Response> check_head(const SitePtr& site, const http::Request& head) {
-  auto where = find_endpoint(head);
+  auto where = find_endpoint(*site, head);
   if (auto* missed = std::get_if<Missed>(&where)) {
     return counted(*site, missed->route, std::move(missed->response));
   }
@@ -180,10 +177,13 @@ std::optional<http::Response> check_head(const SitePtr& site, const http::Reques
   if (!announces_too_much(*found.endpoint, head)) return std::nullopt;
   return counted(
       *site, found.endpoint->path,
-      http::problem(413, "too-large", "the body is over " + std::to_string(kAdminBodyBytesMax) + " bytes"));
+      http::problem(413, "too-large",
+                    "the body is over " + std::to_string(found.endpoint->body_bytes_max) + " bytes"));
 }
 
 }  // namespace
+
+Site::Site(RouteContext c) : context(std::move(c)), endpoints(all_endpoints(context.gate != nullptr)) {}
 
 std::shared_ptr<const auth::Access> AccessRules::of(const config::ConfigPtr& config) {
   const std::scoped_lock lock(mutex_);

@@ -1,5 +1,5 @@
-// Routes: the HTTP API of docs/http-api.md over a StreamService. No socket here: app gives the handler to
-// http::Server, tests call it.
+// Routes: the HTTP API of docs/http-api.md over a StreamService and a GateService. No socket here: app gives
+// the handler to http::Server, tests call it.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include "http/message.h"
 #include "obs/log.h"
 #include "obs/metrics.h"
+#include "server/gate_service.h"
 #include "server/stream_service.h"
 
 namespace dripgate::server {
@@ -18,6 +19,7 @@ struct RouteContext {
   std::function<config::ConfigPtr()> config;  // thread-safe; asked per request, so that a reload takes effect
   obs::Metrics& metrics;
   obs::Log& log;
+  GateService* gate = nullptr;  // null: this process checks nothing
 };
 
 struct Routes {

@@ -12,6 +12,7 @@
 #include "auth/access.h"
 #include "http/message.h"
 #include "http/url.h"
+#include "server/body.h"
 #include "server/ingest_meter.h"
 #include "server/routes.h"
 
@@ -28,9 +29,23 @@ class AccessRules {
   std::shared_ptr<const auth::Access> access_;
 };
 
+struct Visit;
+using VisitPtr = std::shared_ptr<Visit>;
+
+struct Endpoint {
+  std::string_view method;  // "*": any
+  std::string_view path;    // "/v1/streams/{id}/events": a segment in braces captures
+  auth::ScopeSet scopes;    // any of these
+  bool open;                // needs no credential
+  void (*run)(const VisitPtr&);
+  std::size_t body_bytes_max = kAdminBodyBytesMax;
+  bool forwarded = false;  // Host and Origin are those of the request that a proxy asks for
+};
+
 struct Site {
-  explicit Site(RouteContext c) : context(std::move(c)) {}
+  explicit Site(RouteContext c);
   RouteContext context;
+  const std::vector<Endpoint> endpoints;
   AccessRules access;
   IngestMeter ingest_meter;
 };
@@ -47,22 +62,16 @@ struct Visit {
   http::Reply reply;
 
   [[nodiscard]] StreamService& service() const { return site->context.service; }
+  [[nodiscard]] GateService& gate() const { return *site->context.gate; }  // of an endpoint `of the gate
   [[nodiscard]] const std::string& stream() const { return captured.at(0); }
   void answer(http::Response response);
   /// One line of what an operator changed; `subject` is a key or a dead letter's number, or empty.
   void audit(std::string_view action, std::string_view subject, std::string_view outcome) const;
 };
-using VisitPtr = std::shared_ptr<Visit>;
-
-struct Endpoint {
-  std::string_view method;
-  std::string_view path;  // "/v1/streams/{id}/events": a segment in braces captures
-  auth::ScopeSet scopes;  // any of these
-  bool open;              // needs no credential
-  void (*run)(const VisitPtr&);
-};
 
 /// The routes, by room of the API; static.
+[[nodiscard]] std::span<const Endpoint> check_endpoints();
+[[nodiscard]] std::span<const Endpoint> forward_auth_endpoints();
 [[nodiscard]] std::span<const Endpoint> ingest_endpoints();
 [[nodiscard]] std::span<const Endpoint> stream_endpoints();
 [[nodiscard]] std::span<const Endpoint> dead_letter_endpoints();

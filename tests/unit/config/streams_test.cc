@@ -207,7 +207,8 @@ TEST(Reference, HasAnExampleThatLoadsWithoutAProblem) {
 TEST(Reference, NamesEveryAcceptedKey) {
   const std::string text = reference();
   const std::string unknown =
-      "x: 1\nserver: { x: 1, forwardAuth: { x: 1 }, tls: { x: 1 }, tokens: [ { x: 1 } ] }\nstore: { x: 1 }\npolicies:\n"
+      "x: 1\nserver: { x: 1, forwardAuth: { x: 1 }, tls: { x: 1 }, tokens: [ { x: 1 } ] }\nstore: { x: 1 "
+      "}\npolicies:\n"
       "  - { x: 1, overrides: [ { x: 1 } ], idempotency: { x: 1 }, key: [ { x: 1 } ], limits: [ { x: 1 } ] "
       "}\n"
       "streams:\n  - { x: 1, source: { x: 1 }, deliver: { x: 1 } }\n";

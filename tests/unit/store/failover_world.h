@@ -55,7 +55,11 @@ class ScriptedStore final : public CounterStore {
     answer<bool>(shard_of(refund.charges.front().key), std::move(done),
                  [this, refund](Done<bool> take) { memory_->refund(refund, std::move(take)); });
   }
-  void peek(Charges, Done<core::Decision>) override { FAIL() << "never asked"; }
+  void peek(Charges charges, Done<core::Decision> done) override {
+    answer<core::Decision>(
+        shard_of(charges.front().key), std::move(done),
+        [this, charges](Done<core::Decision> take) { memory_->peek(charges, std::move(take)); });
+  }
   void reset(std::string, Done<void>) override { FAIL() << "never asked"; }
   void inspect(Charge charge, Done<CounterView> done) override {
     memory_->inspect(std::move(charge), std::move(done));

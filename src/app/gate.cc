@@ -1,0 +1,136 @@
+#include "app/gate.h"
+
+#include <utility>
+
+#include "app/file_counters.h"
+#include "app/redis_options.h"
+#include "redis/make_client.h"
+#include "store/memory/stores.h"
+#include "store/redis/stores.h"
+
+namespace dripgate::app {
+namespace {
+
+std::string_view word_of(std::optional<core::FailureMode> mode) {
+  if (!mode) return "none";
+  switch (*mode) {
+    case core::FailureMode::local:
+      return "local";
+    case core::FailureMode::open:
+      return "open";
+    case core::FailureMode::closed:
+      return "closed";
+  }
+  return "none";
+}
+
+std::string_view word_of(const check::PolicyAnswer& policy) {
+  const bool allows = policy.verdict() == core::Verdict::allow;
+  switch (policy.plan.role) {
+    case check::Role::shadow:
+      return allows ? "shadow_allowed" : "shadow_denied";
+    case check::Role::unlimited:
+      return "unlimited";
+    case check::Role::skipped:
+      return "skipped";
+    case check::Role::refuses:
+      return "denied";
+    case check::Role::enforced:
+      break;
+  }
+  if (policy.replayed) return "replayed";
+  return allows ? "allowed" : "denied";
+}
+
+}  // namespace
+
+Gate::Gate(GateContext context) : context_(context), steady_(RealClock{}.now(), 1), local_(steady_) {}
+
+Gate::~Gate() = default;
+
+Result<void> Gate::open() {
+  const config::ConfigPtr config = context_.snapshot.get();
+  store::ShardOf shard_of = [](std::string_view) { return std::size_t{0}; };
+  if (const auto* redis = std::get_if<config::RedisStore>(&config->store)) {
+    if (auto opened = open_redis(*redis); !opened) return opened;
+    shard_of = [client = client_.get()](std::string_view key) { return client->shard(key); };
+  } else if (std::holds_alternative<config::SqliteStore>(config->store)) {
+    counters_ = std::make_unique<FileCounters>(context_.io, context_.loop, context_.engine);
+  } else {
+    counters_ = store::make_memory_counter_store(context_.clock);
+  }
+  guarded_ =
+      std::make_unique<store::FailoverStore>(*counters_, std::move(shard_of), local_, context_.io, steady_);
+  checker_ = std::make_unique<check::Checker>(
+      check::CheckerContext{.config = [this] { return context_.snapshot.get(); },
+                            .store = *guarded_,
+                            .clock = steady_,
+                            .observer = *this,
+                            .refund_key = random_hash_key()});
+  return {};
+}
+
+Result<void> Gate::open_redis(const config::RedisStore& store) {
+  redis::Options options = redis_options(store);
+  options.timeout = store.timeout;
+  auto client = redis::make_client(context_.io, std::move(options));
+  if (!client) return std::unexpected(client.error());
+  client_ = std::move(*client);
+  counters_ = store::make_redis_counter_store(
+      *client_,
+      {.key_prefix = store.key_prefix, .cluster = store.layout == config::RedisStore::Layout::cluster});
+  instances_ = std::make_unique<store::Instances>(*client_, context_.io, store.key_prefix,
+                                                  [this](int count) { local_.set_instances(count); });
+  return {};
+}
+
+void Gate::start() {
+  if (instances_ != nullptr) instances_->start();
+}
+
+void Gate::stop(Task done) {
+  post([this, done = std::move(done)]() mutable {
+    if (instances_ == nullptr) return done();
+    instances_->stop(std::move(done));
+  });
+}
+
+void Gate::check(check::Request request, Done<check::Answer> done) {
+  checker_->check(std::move(request), std::move(done));
+}
+
+void Gate::refund(const std::string& refund_id, Done<bool> done) {
+  checker_->refund(refund_id, std::move(done));
+}
+
+void Gate::explain(check::Request request, Done<check::Explanation> done) {
+  checker_->explain(std::move(request), std::move(done));
+}
+
+void Gate::on_decision(const check::Answer& answer, Duration took) {
+  obs::GateMetrics& metrics = context_.metrics.gate();
+  metrics.decision(check::to_string(answer.kind), word_of(answer.degraded), took);
+  for (const check::PolicyAnswer& policy : answer.policies) {
+    metrics.policy(policy.plan.policy->id, word_of(policy));
+    if (!policy.plan.missing.empty()) metrics.missing_key(policy.plan.policy->id);
+  }
+}
+
+void Gate::show_store() {
+  const store::FailoverCounters& counters = guarded_->counters();
+  obs::GateStoreFigures figures;
+  for (std::size_t code = 0; code < store::kErrorCodes; ++code)
+    figures.errors.emplace_back(to_string(static_cast<ErrorCode>(code)), counters.store_errors[code].load());
+  for (const auto mode : {core::FailureMode::local, core::FailureMode::open, core::FailureMode::closed})
+    figures.degraded.emplace_back(word_of(std::optional(mode)),
+                                  counters.degraded[static_cast<std::size_t>(mode)].load());
+  figures.breaker_openings = counters.openings.load();
+  figures.probes = counters.probes.load();
+  figures.refunds_lost = counters.refunds_lost.load();
+  for (std::size_t shard = 0; shard < counters.shards.load(); ++shard)
+    figures.breakers.push_back(static_cast<int>(counters.breakers[shard].load()));
+  figures.instances = local_.instances();
+  context_.metrics.gate().store(figures);
+}
+
+}  // namespace dripgate::app

@@ -1,0 +1,68 @@
+// Gate: the checks of this process: the counters of the config's store, breakers and local shares in front of
+// them, and the Checker that server routes ask. Lives on the loop that serves requests, so that a check on
+// memory or Redis changes no thread; only the embedded file is asked on the drip loop (file_counters.h).
+//
+// Another front end (Envoy RLS) brings its own threads: gate.post([&gate, ...] { gate.check(...); }).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/engine.h"
+#include "app/real_clock.h"
+#include "check/check.h"
+#include "net/io_loop.h"
+#include "obs/metrics.h"
+#include "redis/client.h"
+#include "server/gate_service.h"
+#include "store/failover/failover_store.h"
+#include "store/redis/instances.h"
+
+namespace dripgate::app {
+
+/// Everything outlives the Gate.
+struct GateContext {
+  net::IoLoop& io;  // of the requests
+  Loop& loop;
+  Engine& engine;
+  Clock& clock;  // of embedded stores
+  const config::Snapshot& snapshot;
+  obs::Metrics& metrics;
+};
+
+class Gate final : public server::GateService, public check::Observer {
+ public:
+  explicit Gate(GateContext context);
+  ~Gate() override;
+
+  /// Makes the counters of the config's store; before the loops run. Errors: what the store says.
+  Result<void> open();
+  /// On the request loop, once it runs.
+  void start();
+  /// Thread-safe. The others count one instance less; `done` runs on the request loop.
+  void stop(Task done);
+  /// Thread-safe.
+  void post(Task task) { context_.io.post(std::move(task)); }
+
+  void check(check::Request request, Done<check::Answer> done) override;
+  void refund(const std::string& refund_id, Done<bool> done) override;
+  void explain(check::Request request, Done<check::Explanation> done) override;
+  void on_decision(const check::Answer& answer, Duration took) override;
+
+  /// Brings the metrics of the store up to date; thread-safe.
+  void show_store();
+
+ private:
+  Result<void> open_redis(const config::RedisStore& store);
+
+  GateContext context_;
+  ScaledClock steady_;  // wall time that does not step
+  store::LocalCounters local_;
+  std::unique_ptr<redis::Client> client_;
+  std::unique_ptr<store::Instances> instances_;
+  std::unique_ptr<store::CounterStore> counters_;
+  std::unique_ptr<store::FailoverStore> guarded_;
+  std::unique_ptr<check::Checker> checker_;
+};
+
+}  // namespace dripgate::app

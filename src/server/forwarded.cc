@@ -1,0 +1,107 @@
+#include "server/forwarded.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "check/client_address.h"
+#include "check/route.h"
+#include "http/problem.h"
+#include "server/check_text.h"
+
+namespace dripgate::server {
+namespace {
+
+using Values = std::vector<std::string_view>;
+
+Values values_of(const http::Headers& headers, std::string_view name) {
+  Values values;
+  for (const auto& [key, value] : headers)
+    if (http::same_name(key, name)) values.push_back(value);
+  return values;
+}
+
+struct Pair {  // the two spellings of one fact
+  std::string_view forwarded;
+  std::string_view original;
+};
+constexpr Pair kMethod{"X-Forwarded-Method", "X-Original-Method"};
+constexpr Pair kUri{"X-Forwarded-Uri", "X-Original-URI"};
+
+std::string as_is(std::string_view value) {
+  return std::string(value);
+}
+
+/// A gateway sets one of them and passes the other through as the client wrote it: only if both agree is
+/// there one truth.
+std::expected<std::string, http::Response> one_fact(const http::Headers& headers, const Pair& names,
+                                                    std::string (*spelling)(std::string_view)) {
+  Values values = values_of(headers, names.forwarded);
+  for (const std::string_view value : values_of(headers, names.original)) values.push_back(value);
+  if (values.empty()) {
+    return std::unexpected(http::problem(
+        400, "bad-request",
+        "the gateway says not which request it asks for; accepted: " + std::string(names.forwarded) + " or " +
+            std::string(names.original)));
+  }
+  std::string fact = spelling(values.front());
+  const bool agreed =
+      std::ranges::all_of(values, [&](std::string_view other) { return spelling(other) == fact; });
+  if (agreed) return fact;
+  return std::unexpected(http::problem(403, "forbidden",
+                                       std::string(names.forwarded) + " and " + std::string(names.original) +
+                                           " contradict each other; the gateway must set or remove both"));
+}
+
+/// "Example.com:8443" -> "example.com".
+std::string host_name(std::string_view host) {
+  std::string name(host.substr(0, host.starts_with('[') ? host.find(']') + 1 : host.find(':')));
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return name;
+}
+
+/// Of several headers of one name no one is believed: the fact is missing then, as where it is empty.
+void add_single(core::Descriptor& facts, const std::string& name, const Values& values) {
+  if (values.size() == 1 && !values.front().empty()) facts.emplace(name, values.front());
+}
+
+bool is_preflight(const http::Request& request, const std::string& method) {
+  return method == "OPTIONS" && http::find(request.headers, "Origin") != nullptr &&
+         http::find(request.headers, "Access-Control-Request-Method") != nullptr;
+}
+
+}  // namespace
+
+bool is_trusted_proxy(const http::Peer& peer, const config::Server& server) {
+  const auto address = parse_ip(peer.address);
+  return address && contains(server.trusted_proxies, *address);
+}
+
+std::expected<Forwarded, http::Response> read_forwarded(const http::Request& request,
+                                                        const config::Server& server) {
+  if (!is_trusted_proxy(request.peer, server)) {
+    return std::unexpected(http::problem(
+        403, "forbidden", "the peer " + request.peer.address + " is not in server.trustedProxies"));
+  }
+  auto method = one_fact(request.headers, kMethod, &as_is);
+  if (!method) return std::unexpected(std::move(method).error());
+  auto path = one_fact(request.headers, kUri, &check::normal_path);
+  if (!path) return std::unexpected(std::move(path).error());
+  Forwarded forwarded;
+  forwarded.preflight = is_preflight(request, *method);
+  core::Descriptor& facts = forwarded.request.descriptor;
+  facts["method"] = *std::move(method);
+  facts["path"] = *std::move(path);
+  facts["ip"] = check::client_address(request.peer.address, values_of(request.headers, "X-Forwarded-For"),
+                                      server.trusted_proxies);
+  const Values hosts = values_of(request.headers, "X-Forwarded-Host");
+  if (hosts.size() == 1 && !hosts.front().empty()) facts["host"] = host_name(hosts.front());
+  for (const config::HeaderAttribute& attribute : server.forward_auth_attributes)
+    add_single(facts, attribute.name, values_of(request.headers, attribute.header));
+  forwarded.request.idempotency_key =
+      http::value_of(request.headers, "Idempotency-Key").substr(0, kIdempotencyKeyBytesMax);
+  return forwarded;
+}
+
+}  // namespace dripgate::server
