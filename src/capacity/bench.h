@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 inline constexpr Duration kCallTimeout = 1s;
 /// Until the primaries are connected.
 inline constexpr Duration kConnectWait = 10s;
-/// Of making the keys, of removing them, of one accuracy run, each.
+/// Of making the keys, of removing them, of one accuracy run, of what a load takes beyond its time, each.
 inline constexpr Duration kPhaseMax = 60s;
 
 inline constexpr std::int64_t kPeakMax = 1'000'000;

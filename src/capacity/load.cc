@@ -68,7 +68,7 @@ void LoadMaker::offer(const AnswersPtr& answers, double per_second) {
     if (held->next < held->end) loop_.post_after(held->next - loop_.now(), [held] { held->tick(); });
   };
   plan->tick();
-  (void)drive(loop_, [&] { return plan->next >= plan->end; }, 2 * options_.step);
+  (void)drive(loop_, [&] { return plan->next >= plan->end; }, options_.step + kPhaseMax);
 }
 
 void LoadMaker::follow(const AnswersPtr& answers) {
@@ -95,8 +95,8 @@ Step LoadMaker::run(int percent, std::int64_t peak) {
   const Duration own_before = own_cpu();
   const MonoTime start = loop_.now();
   percent > 0 ? offer(answers, offered) : follow(answers);
-  // The last calls end with their timeout.
-  (void)drive(loop_, [&] { return answers->answered + answers->failed == answers->sent; }, 2 * kCallTimeout);
+  // The last calls end with their timeout; the bound is for a machine that stands still.
+  (void)drive(loop_, [&] { return answers->answered + answers->failed == answers->sent; }, kPhaseMax);
   const Duration spent = std::max<Duration>(loop_.now() - start, options_.step);
   const Duration own = own_cpu() - own_before;
   const ServerUse after = ask_use(loop_, sites_.client());
