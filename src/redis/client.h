@@ -39,8 +39,8 @@ class Client {
   /// Errors of all calls: timed_out (no answer in time: it may have happened), unavailable (not connected,
   /// not sent in time, LOADING, CLUSTERDOWN, READONLY, NOREPLICAS, BUSY, ...: it did not happen), full (OOM,
   /// or too much in flight), invalid_argument (NOPERM, WRONGPASS, WRONGTYPE, all three transient: the
-  /// deployment is at fault; a script's own error, CROSSSLOT), conflict (BUSYGROUP), not_found (NOGROUP), cancelled (closing, and not sent). `detail` names
-  /// the node and ends with Redis' own words.
+  /// deployment is at fault; a script's own error, CROSSSLOT), conflict (BUSYGROUP), not_found (NOGROUP),
+  /// cancelled (closing, and not sent). `detail` names the node and ends with Redis' own words.
   virtual void command(std::string_view key, Words words, Duration timeout, Done<Reply> done) = 0;
   /// EVALSHA; where the node does not know the script, EVAL once. `keys` (at least one) share a hash tag.
   virtual void run(const Script& script, Words keys, Words arguments, Duration timeout, Done<Reply> done) = 0;
