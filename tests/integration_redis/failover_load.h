@@ -103,6 +103,19 @@ class FailoverLoad {
   /// Since begin_watch every pod has had an answer of the store for every key.
   [[nodiscard]] bool healthy() const { return decided_.size() == keys.size() * kPods; }
   void begin_watch() { decided_.clear(); }
+  /// For a person: of how many answers a pod still waits, what its breaker says, which errors it saw.
+  [[nodiscard]] std::string state() const {
+    std::string text;
+    for (const auto& pod : pods_) {
+      const auto decided = std::ranges::count(decided_, pod.get(), &Decided::first);
+      text += "pod: " + std::to_string(decided) + " of " + std::to_string(keys.size()) + " keys, breaker " +
+              std::to_string(static_cast<int>(pod->store->counters().breakers.at(0).load())) + ", errors";
+      for (const auto& count : pod->store->counters().store_errors)
+        text += " " + std::to_string(count.load());
+      text += ", probes " + std::to_string(pod->store->counters().probes.load()) + "\n";
+    }
+    return text;
+  }
 
   net::IoLoop loop;
   std::deque<Key> keys;
@@ -122,6 +135,8 @@ class FailoverLoad {
     std::unique_ptr<store::CounterStore> counters;
     std::unique_ptr<store::FailoverStore> store;
   };
+
+  using Decided = std::pair<const Pod*, const Key*>;
 
   void ask(Pod& pod, Key& key) {
     if (stopped_) return;
@@ -149,7 +164,7 @@ class FailoverLoad {
 
   static constexpr std::chrono::milliseconds kPace{2};
   std::vector<std::unique_ptr<Pod>> pods_;
-  std::set<std::pair<const Pod*, const Key*>> decided_;
+  std::set<Decided> decided_;
   bool stopped_ = false;
 };
 

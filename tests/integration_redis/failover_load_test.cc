@@ -30,6 +30,8 @@ std::string tag_of(const RedisCluster& cluster, std::size_t primary) {
 
 class FailoverUnderLoad : public ::testing::Test {
  protected:
+  std::function<std::string()> servers_say_ = [] { return std::string(); };  // where a failure needs a reason
+
   /// `kill`: the primary of every key that `dies` names.
   void play(FailoverLoad& load, const std::function<void()>& kill,
             const std::function<bool(const FailoverLoad::Key&)>& dies) {
@@ -46,7 +48,8 @@ class FailoverUnderLoad : public ::testing::Test {
       return std::ranges::all_of(load.keys, [&](const auto& key) { return !dies(key) || key.degraded(); });
     }));
     load.begin_watch();
-    ASSERT_TRUE(load.until([&] { return load.healthy(); })) << "not every pod came back to the store";
+    ASSERT_TRUE(load.until([&] { return load.healthy(); })) << "not every pod came back to the store\n"
+                                                            << load.state();
     load.stop();
     load.loop.run_for(2 * kDeadline + 10ms);
     judge(load, before);
@@ -109,6 +112,11 @@ TEST_F(FailoverUnderLoad, ThePrimaryBehindSentinelsDies) {
                          .sentinel_master = RedisSentinels::kMaster,
                          .timeout = kDeadline};
   for (std::size_t i = 0; i < site.sentinels(); ++i) options.nodes.push_back(local(site.sentinel(i).port()));
+  servers_say_ = [&] {
+    return "primary " + site.primary_port() + " of " + std::to_string(site.node(0).port()) + ", " +
+           std::to_string(site.node(1).port()) + "\n" + site.node(1).ask({"INFO", "replication"}) +
+           site.sentinel(0).log();
+  };
   FailoverLoad load(options, {"a"});
   play(load, [&] { site.node(0).kill(); }, [](const FailoverLoad::Key&) { return true; });
 }
