@@ -180,7 +180,7 @@ void ClusterClient::each_primary(Words words, std::move_only_function<void(std::
 }
 
 std::size_t ClusterClient::shard(std::string_view key) const {
-  return topology_->map().owner(slot_of(key)).value_or(0);
+  return topology_->map().shard(slot_of(key));
 }
 
 std::size_t ClusterClient::shards() const {
@@ -188,8 +188,9 @@ std::size_t ClusterClient::shards() const {
 }
 
 void ClusterClient::when_writable(std::size_t shard, Task task) {
-  const std::vector<Endpoint>& primaries = topology_->map().primaries();
-  const ConnectionPtr node = shard < primaries.size() ? topology_->at(primaries[shard]) : topology_->any();
+  const auto primary = topology_->map().primary_of(shard);
+  const ConnectionPtr node =
+      primary ? topology_->at(topology_->map().primaries()[*primary]) : topology_->any();
   node->when_writable(std::move(task));
 }
 

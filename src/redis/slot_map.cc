@@ -1,6 +1,7 @@
 #include "redis/slot_map.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace dripgate::redis {
 namespace {
@@ -49,6 +50,8 @@ Result<SlotMap> SlotMap::parse(const Reply& reply, const std::string& asked) {
   std::ranges::sort(map.primaries_);
   const auto doubles = std::ranges::unique(map.primaries_);
   map.primaries_.erase(doubles.begin(), doubles.end());
+  map.numbers_.resize(map.primaries_.size());
+  std::iota(map.numbers_.begin(), map.numbers_.end(), std::size_t{0});
   for (const Range& range : ranges) {
     const std::uint16_t index = map.index_of(range.primary);
     std::fill(map.owners_.begin() + range.first, map.owners_.begin() + range.last + 1, index);
@@ -62,7 +65,52 @@ std::optional<std::size_t> SlotMap::owner(std::uint16_t slot) const {
 }
 
 void SlotMap::assign(std::uint16_t slot, const Endpoint& primary) {
+  const bool known = std::ranges::binary_search(primaries_, primary);
+  const std::size_t number = shard(slot);
   owners_[slot] = index_of(primary);
+  // Most likely the one that took the place of the slot's owner: the next map will tell.
+  if (!known) numbers_[owners_[slot]] = number;
+}
+
+std::size_t SlotMap::shard(std::uint16_t slot) const {
+  const auto index = owner(slot);
+  return index ? numbers_[*index] : 0;
+}
+
+std::optional<std::size_t> SlotMap::primary_of(std::size_t shard) const {
+  const auto found = std::ranges::find(numbers_, shard);
+  if (found == numbers_.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - numbers_.begin());
+}
+
+void SlotMap::keep_numbers(const SlotMap& before) {
+  if (before.empty()) return;
+  const std::size_t count = primaries_.size();
+  std::vector<bool> taken(count, false);
+  std::vector<std::optional<std::size_t>> kept(count);
+  const auto keep = [&](std::size_t index, std::size_t number) {
+    if (kept[index] || number >= count || taken[number]) return;
+    kept[index] = number;
+    taken[number] = true;
+  };
+  // Of two that had one number (assign), the one with most of the slots keeps it.
+  std::vector<std::pair<std::ptrdiff_t, std::size_t>> known;  // slots it had, index
+  std::vector<std::size_t> was(count);
+  for (std::size_t index = 0; index < count; ++index) {
+    const auto place = std::ranges::lower_bound(before.primaries_, primaries_[index]);
+    if (place == before.primaries_.end() || *place != primaries_[index]) continue;
+    const auto old = static_cast<std::uint16_t>(place - before.primaries_.begin());
+    was[index] = before.numbers_[old];
+    known.emplace_back(-std::ranges::count(before.owners_, old), index);
+  }
+  std::ranges::sort(known);
+  for (const auto& [slots, index] : known) keep(index, was[index]);
+  // A new one has the number of who had its slots.
+  for (std::uint16_t slot = 0; slot < kSlotCount; ++slot)
+    if (owners_[slot] != kNobody && before.owners_[slot] != kNobody) keep(owners_[slot], before.shard(slot));
+  for (std::size_t index = 0; index < count; ++index)
+    for (std::size_t number = 0; number < count && !kept[index]; ++number) keep(index, number);
+  for (std::size_t index = 0; index < count; ++index) numbers_[index] = *kept[index];
 }
 
 // A new primary takes its place in the order: those behind it move up.
@@ -71,6 +119,7 @@ std::uint16_t SlotMap::index_of(const Endpoint& primary) {
   const auto index = static_cast<std::uint16_t>(place - primaries_.begin());
   if (place != primaries_.end() && *place == primary) return index;
   primaries_.insert(place, primary);
+  numbers_.insert(numbers_.begin() + index, numbers_.size());
   for (std::uint16_t& owner : owners_) {
     if (owner != kNobody && owner >= index) ++owner;
   }

@@ -19,7 +19,7 @@ class SlotMap {
   /// Errors: corrupt (another shape), unavailable (no slot is served).
   [[nodiscard]] static Result<SlotMap> parse(const Reply& reply, const std::string& asked);
 
-  /// In order of host and port, so that an index means the same as long as the set is the same.
+  /// In order of host and port.
   [[nodiscard]] const std::vector<Endpoint>& primaries() const { return primaries_; }
   /// Index into primaries(); empty: nobody is known.
   [[nodiscard]] std::optional<std::size_t> owner(std::uint16_t slot) const;
@@ -27,12 +27,21 @@ class SlotMap {
   void assign(std::uint16_t slot, const Endpoint& primary);
   [[nodiscard]] bool empty() const { return primaries_.empty(); }
 
+  /// A small number for the owner of a slot. A primary keeps it, and who takes a primary's place has its
+  /// number.
+  [[nodiscard]] std::size_t shard(std::uint16_t slot) const;
+  /// Index into primaries() of one that has this number.
+  [[nodiscard]] std::optional<std::size_t> primary_of(std::size_t shard) const;
+  /// Numbers of primaries as they were in the map before this one.
+  void keep_numbers(const SlotMap& before);
+
  private:
   static constexpr std::uint16_t kNobody = 0xFFFF;
 
   std::uint16_t index_of(const Endpoint& primary);
 
   std::vector<Endpoint> primaries_;
+  std::vector<std::size_t> numbers_;  // of each of primaries_
   std::vector<std::uint16_t> owners_ = std::vector<std::uint16_t>(kSlotCount, kNobody);
 };
 

@@ -119,6 +119,7 @@ void Topology::ask(std::vector<Endpoint> candidates, std::size_t index) {
 }
 
 void Topology::adopt(SlotMap map) {
+  map.keep_numbers(map_);
   map_ = std::move(map);
   for (const Endpoint& primary : map_.primaries()) (void)at(primary);
   std::erase_if(connections_, [&](const auto& entry) {

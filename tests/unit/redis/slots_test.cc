@@ -1,4 +1,6 @@
 // Slots and the slot map.
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "redis/slot_map.h"
@@ -60,6 +62,39 @@ TEST(RedisSlots, AMovedSlotChangesItsOwnerAndNoOther) {
   EXPECT_EQ(map.primaries()[map.owner(6).value()], (Endpoint{"b", 1}));
   EXPECT_EQ(map.primaries()[map.owner(5).value()], (Endpoint{"d", 1}));
   EXPECT_EQ(map.primaries().size(), 3u);
+}
+
+TEST(RedisSlots, WhoTakesAPrimarysPlaceHasItsNumberAndTheOthersKeepTheirs) {
+  const auto at = [](const Endpoint& first) {
+    return SlotMap::parse(list({range(0, 99, first.host, first.port), range(100, 199, "d", 1),
+                                range(200, 16383, "f", 1)}),
+                          "asked")
+        .value();
+  };
+  const SlotMap before = at({"b", 1});
+  constexpr std::array<std::uint16_t, 3> some{0, 150, 300};
+  for (const char* host : {"a", "c", "e", "z"}) {  // wherever it comes in the order of names
+    SlotMap told = before;
+    told.assign(50, {host, 1});
+    EXPECT_EQ(told.shard(50), before.shard(50)) << host;
+    for (const SlotMap* known : {&before, static_cast<const SlotMap*>(&told)}) {
+      SlotMap after = at({host, 1});
+      after.keep_numbers(*known);
+      for (const std::uint16_t slot : some) EXPECT_EQ(after.shard(slot), before.shard(slot)) << host;
+      EXPECT_EQ(after.primaries()[after.primary_of(before.shard(0)).value()], (Endpoint{host, 1}));
+    }
+  }
+  // A fourth one beside them has a number of its own, and one that goes leaves small numbers.
+  SlotMap more = SlotMap::parse(list({range(0, 49, "b", 1), range(50, 99, "a", 1), range(100, 199, "d", 1),
+                                      range(200, 16383, "f", 1)}),
+                                "asked")
+                     .value();
+  more.keep_numbers(before);
+  for (const std::uint16_t slot : some) EXPECT_EQ(more.shard(slot), before.shard(slot));
+  EXPECT_EQ(more.shard(50), 3u);
+  SlotMap fewer = SlotMap::parse(list({range(0, 16383, "f", 1)}), "asked").value();
+  fewer.keep_numbers(more);
+  EXPECT_EQ(fewer.shard(0), 0u);
 }
 
 TEST(RedisSlots, RepliesOfAnotherShapeAreRefused) {
