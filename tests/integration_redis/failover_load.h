@@ -33,8 +33,10 @@ class FailoverLoad {
     core::Units limit;
     // What callers were told.
     core::Units by_store = 0, by_share = 0, by_mode = 0, unavailable = 0;
-    int denied = 0, errors = 0;  // denied: by the store
-    [[nodiscard]] bool degraded() const { return by_share + by_mode + unavailable > 0; }
+    core::Units denied = 0;  // by the store
+    int errors = 0;
+    [[nodiscard]] core::Units degraded() const { return by_share + by_mode + unavailable; }
+    [[nodiscard]] core::Units answers() const { return degraded() + by_store + denied; }
   };
 
   FailoverLoad(const redis::Options& options, const std::vector<std::string>& tags) {
@@ -93,12 +95,6 @@ class FailoverLoad {
     });
     until([&] { return units.has_value(); });
     return units.value_or(-1);
-  }
-  [[nodiscard]] std::size_t shard(const Key& key) const { return pods_.front()->client->shard(key.name); }
-  [[nodiscard]] std::uint64_t openings() const {
-    std::uint64_t all = 0;
-    for (const auto& pod : pods_) all += pod->store->counters().openings.load();
-    return all;
   }
   /// Since begin_watch every pod has had an answer of the store for every key.
   [[nodiscard]] bool healthy() const { return decided_.size() == keys.size() * kPods; }
