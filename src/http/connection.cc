@@ -14,6 +14,11 @@ namespace asio = boost::asio;
 
 namespace {
 
+bool announces_body(const Headers& headers) {
+  const std::string_view length = value_of(headers, "Content-Length");
+  return (!length.empty() && length != "0") || find(headers, "Transfer-Encoding") != nullptr;
+}
+
 // After a refusal the client may still be sending: closing at once would reset the connection under our
 // answer.
 constexpr Duration kLingerTimeout = 2s;
@@ -145,7 +150,8 @@ void Connection::set_read_deadline() {
 }
 
 Awaitable<bool> Connection::head_accepted() {
-  if (core_->options.head_check) {
+  // Without a body there is nothing to save: the handler refuses as well, and the connection stays.
+  if (core_->options.head_check && announces_body(reader_.head().headers)) {
     Request head = reader_.head();
     head.peer = peer_;
     if (auto refusal = core_->options.head_check(head)) {

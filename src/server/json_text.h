@@ -14,10 +14,12 @@ class JsonText {
  public:
   explicit JsonText(std::string& out) : out_(out) {}
 
+  /// Of a member: nothing in it needs an escape.
   JsonText& name(std::string_view name) {
     comma();
-    quote(name);
-    out_ += ':';
+    out_ += '"';
+    out_ += name;
+    out_ += "\":";
     fresh_ = true;
     return *this;
   }
@@ -53,22 +55,28 @@ class JsonText {
     fresh_ = false;
   }
   void quote(std::string_view value) {
-    constexpr char kDigits[] = "0123456789abcdef";
     out_ += '"';
-    for (const char c : value) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        out_ += '\\';
-        out_ += c;
-      } else if (byte < 0x20) {
-        out_ += "\\u00";
-        out_ += kDigits[byte >> 4];
-        out_ += kDigits[byte & 15];
-      } else {
-        out_ += c;
-      }
+    std::size_t from = 0;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(value[i]);
+      if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
+      out_ += value.substr(from, i - from);
+      escape(byte);
+      from = i + 1;
     }
+    out_ += value.substr(from);
     out_ += '"';
+  }
+  void escape(unsigned char byte) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    if (byte >= 0x20) {
+      out_ += '\\';
+      out_ += static_cast<char>(byte);
+    } else {
+      out_ += "\\u00";
+      out_ += kDigits[byte >> 4];
+      out_ += kDigits[byte & 15];
+    }
   }
 
   std::string& out_;
