@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/console.h"
+#include "cli/lint_cases.h"
 #include "cli/verbs.h"
+#include "config/file_read.h"
 
 namespace dripgate::cli {
 namespace {
@@ -15,6 +17,25 @@ nlohmann::json to_json(const config::Problem& problem) {
           {"column", problem.column},
           {"severity", problem.warning ? "warning" : "error"},
           {"message", problem.message}};
+}
+
+constexpr std::size_t kCaseFileBytesMax = 16u << 20;
+
+/// True: every case is answered as it says. Prints what is not.
+bool cases_hold(const LintOptions& options, const config::Config& config) {
+  const auto text = config::read_file(options.cases, kCaseFileBytesMax);
+  const auto lines = text ? read_cases(*text) : std::unexpected(text.error());
+  const auto found = lines ? run_cases(std::make_shared<const config::Config>(config), *lines)
+                           : Result<std::vector<std::string>>(std::unexpected(lines.error()));
+  if (!found) {
+    complain(options.cases + ": " + found.error().detail);
+    return false;
+  }
+  if (options.json) return found->empty();
+  for (const std::string& difference : *found) print_line(options.cases + ": " + difference);
+  print_line(options.cases + ": " + std::to_string(lines->size()) + " cases, " +
+             std::to_string(found->size()) + " answered otherwise under " + config.file);
+  return found->empty();
 }
 
 }  // namespace
@@ -31,6 +52,7 @@ int run_lint(const LintOptions& options) {
     } else {
       for (const std::string& line : report.lines) print_line(line);
     }
+    if (loaded.config && !options.cases.empty()) refused |= !cases_hold(options, *loaded.config);
   }
   if (options.json) {
     print_line(nlohmann::json{{"ok", !refused}, {"problems", std::move(problems)}}.dump(2));

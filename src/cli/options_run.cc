@@ -72,7 +72,12 @@ void add_lint(CLI::App& program, Run& run) {
       *program.add_subcommand("lint", "Check config files: file:line:column, what, accepted words");
   verb.add_option("FILE", options->files, "Config files")->required();
   verb.add_flag("--json", options->json, "Problems as JSON");
-  verb.footer("Exits 1 when a file would not load.\nExample: dripgate lint dripgate.yaml");
+  verb.add_option("--cases", options->cases, "Requests with the answers that the policies must give")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  verb.footer(
+      "Exits 1 when a file would not load or a case is answered otherwise.\nExamples:\n"
+      "  dripgate lint dripgate.yaml\n  dripgate lint examples/gate.yaml --cases examples/gate.cases");
   verb.callback([&run, options] { run = [options] { return run_lint(*options); }; });
 }
 

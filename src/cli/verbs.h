@@ -34,6 +34,7 @@ int run_up(const UpOptions& options);
 
 struct LintOptions {
   std::vector<std::string> files;
+  std::string cases;  // requests and the answers that they must get (case_lines.h); empty: none
   bool json = false;
 };
 int run_lint(const LintOptions& options);
