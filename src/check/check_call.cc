@@ -144,7 +144,7 @@ void CheckCall::take_replays() {
   if (request_.idempotency_key.empty() || request_.peek) return;
   for (PolicyAnswer& policy : answer_.policies) {
     if (policy.plan.role != Role::enforced || !policy.plan.policy->idempotency) continue;
-    auto remembered = owner_.replays_.take(replay_name(policy), began_);
+    auto remembered = owner_.replays_.take(replay_name(policy), policy.plan.limits.size(), began_);
     if (!remembered) continue;
     core::Decision own{.now = {}, .outcomes = *std::move(remembered)};
     core::judge(own);
