@@ -21,6 +21,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/guard.h"
@@ -42,6 +43,9 @@ struct Request {
   core::Units cost = 1;           // 0: asks without taking, still denied when nothing is left
   bool peek = false;              // the same decision, nothing taken, nothing remembered
   std::string idempotency_key{};  // for policies with `idempotency`; empty: none
+  /// A limit that the request brings along, from who may say so: in place of those of the most specific
+  /// policy that limits it, on a counter of its own. Null: none.
+  std::shared_ptr<const core::Limit> limit{};
 };
 
 /// Everything outlives the Checker.

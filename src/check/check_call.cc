@@ -23,20 +23,16 @@ CheckCall::CheckCall(Checker& owner, Request request, Done<Answer> done)
 }
 
 void CheckCall::start() {
-  for (PlannedPolicy& planned : plan(*answer_.config, request_.descriptor))
+  for (PlannedPolicy& planned : plan(*answer_.config, request_.descriptor, request_.limit))
     answer_.policies.push_back({.plan = std::move(planned)});
   if (refused_by_missing_key()) return finish();
   take_replays();
   shadows_ = with_role(Role::shadow);
   Members enforced = with_role(Role::enforced);
   if (enforced.empty()) return ask_shadows(0);
-  ask(enforced, [this, enforced](Result<core::Decision> decision) {
-    if (!decision) {
-      give_replays_back();
-      return done_(std::unexpected(std::move(decision).error()));
-    }
-    take(enforced, *decision);
-    decision->verdict == Verdict::allow ? ask_shadows(0) : conclude();
+  ask(enforced, [this, enforced](const core::Decision& decision) {
+    take(enforced, decision);
+    decision.verdict == Verdict::allow ? ask_shadows(0) : conclude();
   });
 }
 
@@ -59,7 +55,7 @@ CheckCall::Members CheckCall::with_role(Role role) const {
 }
 
 /// A shadow policy has no say while its store is away.
-void CheckCall::ask(Members members, Done<core::Decision> then) {
+void CheckCall::ask(Members members, std::move_only_function<void(core::Decision)> then) {
   store::GuardedCharges charges;
   for (const std::size_t place : members) {
     const PlannedPolicy& plan = answer_.policies[place].plan;
@@ -71,9 +67,12 @@ void CheckCall::ask(Members members, Done<core::Decision> then) {
            .local_share = policy.local_share});
     }
   }
-  auto heard =
-      owner_.guard_.wrap([self = shared_from_this(), then = std::move(then)](
-                             Result<core::Decision> decision) mutable { then(std::move(decision)); });
+  auto heard = owner_.guard_.wrap(
+      [self = shared_from_this(), then = std::move(then)](Result<core::Decision> decision) mutable {
+        if (decision) return then(*std::move(decision));
+        self->give_replays_back();
+        self->done_(std::unexpected(std::move(decision).error()));
+      });
   store::GuardedStore& store = owner_.context_.store;
   request_.peek ? store.peek(std::move(charges), std::move(heard))
                 : store.consume(std::move(charges), std::move(heard));
@@ -98,8 +97,8 @@ void CheckCall::take(const Members& members, const core::Decision& decision) {
 void CheckCall::ask_shadows(std::size_t next) {
   if (next == shadows_.size()) return conclude();
   const Members one{shadows_[next]};
-  ask(one, [this, one, next](const Result<core::Decision>& decision) {
-    if (decision) take(one, *decision);  // the request is allowed, whatever is wrong with a trial
+  ask(one, [this, one, next](const core::Decision& decision) {
+    take(one, decision);
     ask_shadows(next + 1);
   });
 }
@@ -144,7 +143,7 @@ void CheckCall::take_replays() {
   if (request_.idempotency_key.empty() || request_.peek) return;
   for (PolicyAnswer& policy : answer_.policies) {
     if (policy.plan.role != Role::enforced || !policy.plan.policy->idempotency) continue;
-    auto remembered = owner_.replays_.take(replay_name(policy), policy.plan.limits.size(), began_);
+    auto remembered = owner_.replays_.take(replay_name(policy), began_);
     if (!remembered) continue;
     core::Decision own{.now = {}, .outcomes = *std::move(remembered)};
     core::judge(own);

@@ -34,12 +34,27 @@ PlannedPolicy plan_one(const core::Policy& policy, const core::Descriptor& descr
   return planned;
 }
 
+/// The counter is named by the window: the same key with and without a limit of its own, or with one per
+/// minute and one per hour, must not take turns on one state.
+void put_limit(std::vector<PlannedPolicy>& planned, const std::shared_ptr<const core::Limit>& limit) {
+  for (PlannedPolicy& policy : planned) {
+    if (policy.role != Role::enforced && policy.role != Role::shadow) continue;
+    policy.override = nullptr;
+    policy.own_limit = limit;
+    policy.limits = std::span(limit.get(), 1);
+    policy.keys = {policy.keys.front() + ":#" + std::to_string(limit->window.count()) + "us"};
+    return;
+  }
+}
+
 }  // namespace
 
-std::vector<PlannedPolicy> plan(const config::Config& config, const core::Descriptor& descriptor) {
+std::vector<PlannedPolicy> plan(const config::Config& config, const core::Descriptor& descriptor,
+                                const std::shared_ptr<const core::Limit>& own_limit) {
   std::vector<PlannedPolicy> planned;
   for (const core::Policy* policy : config.matcher->match(descriptor))
     planned.push_back(plan_one(*policy, descriptor));
+  if (own_limit != nullptr) put_limit(planned, own_limit);
   return planned;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,12 +27,14 @@ struct PlannedPolicy {
   Role role = Role::enforced;
   std::span<const core::Limit> limits{};     // in force: the policy's or its override's; empty: unlimited
   const core::Override* override = nullptr;  // that counts; null: none
-  std::vector<std::string> keys{};           // counter keys, one per limit
-  std::vector<std::string> missing{};        // names of key parts that the request does not have
+  std::shared_ptr<const core::Limit> own_limit{};  // the request's: `limits` is this one; null: none
+  std::vector<std::string> keys{};                 // counter keys, one per limit
+  std::vector<std::string> missing{};              // names of key parts that the request does not have
 };
 
-/// Every policy that matches, the most specific first.
+/// Every policy that matches, the most specific first. `own_limit`: of the request (check.h), or null.
 [[nodiscard]] std::vector<PlannedPolicy> plan(const config::Config& config,
-                                              const core::Descriptor& descriptor);
+                                              const core::Descriptor& descriptor,
+                                              const std::shared_ptr<const core::Limit>& own_limit = nullptr);
 
 }  // namespace dripgate::check

@@ -1,5 +1,6 @@
 // The text within an id: "TIME REQUEST COST" and, per policy, " POLICY OVERRIDE KEY", then " SEAL". Keys and
-// ids have no blanks; OVERRIDE is its place in the policy's list, or "-".
+// ids have no blanks; OVERRIDE is its place in the policy's list, "-" for none, or "=UNITS/WINDOW" (us): a
+// limit of the request's own.
 #include "check/refund_id.h"
 
 #include <algorithm>
@@ -64,20 +65,37 @@ bool taken_by_store(const PolicyAnswer& answer) {
 }
 
 std::string override_word(const PlannedPolicy& plan) {
+  if (plan.own_limit != nullptr) {
+    return '=' + std::to_string(plan.own_limit->limit) + '/' + std::to_string(plan.own_limit->window.count());
+  }
   if (plan.override == nullptr) return "-";
   return std::to_string(plan.override - plan.policy->overrides.data());
 }
 
-/// Null: the policy, or its override, is gone.
-const std::vector<core::Limit>* limits_of(const config::Config& config, const std::string& policy_id,
-                                          const std::string& override_word) {
+/// "=UNITS/WINDOW"; empty: not written so.
+std::vector<core::Limit> own_limit(std::string_view word) {
+  const std::size_t slash = word.find('/');
+  const auto units = number_of(word.substr(1, slash - 1));
+  const auto window = slash == std::string_view::npos ? std::nullopt : number_of(word.substr(slash + 1));
+  if (!units || !window || *window <= 0) return {};
+  return {core::Limit{.algorithm = core::Algorithm::fixed_window,
+                      .limit = *units,
+                      .window = Duration{*window},
+                      .capacity = *units,
+                      .zone = nullptr}};
+}
+
+/// Empty: the policy, or its override, is gone.
+std::vector<core::Limit> limits_of(const config::Config& config, const std::string& policy_id,
+                                   const std::string& override_word) {
   const auto policy = std::ranges::find(config.policies, policy_id, [](const auto& p) { return p->id; });
-  if (policy == config.policies.end()) return nullptr;
-  if (override_word == "-") return &(*policy)->limits;
+  if (policy == config.policies.end()) return {};
+  if (override_word.starts_with('=')) return own_limit(override_word);
+  if (override_word == "-") return (*policy)->limits;
   const auto place = number_of(override_word);
   const auto& overrides = (*policy)->overrides;
-  if (!place || *place < 0 || static_cast<std::size_t>(*place) >= overrides.size()) return nullptr;
-  return &overrides[static_cast<std::size_t>(*place)].limits;
+  if (!place || *place < 0 || static_cast<std::size_t>(*place) >= overrides.size()) return {};
+  return overrides[static_cast<std::size_t>(*place)].limits;
 }
 
 std::unexpected<Error> not_ours() {
@@ -116,9 +134,9 @@ Result<store::Refund> RefundIds::read(const std::string& id, const config::Confi
   if (!at || !cost) return not_ours();
   store::Refund refund{.charges = {}, .consumed_at = from_us(*at), .request_id = words.at(1)};
   for (std::size_t i = kMembersPerPolicy; i + 2 < words.size(); i += kMembersPerPolicy) {
-    const std::vector<core::Limit>* limits = limits_of(config, words[i], words[i + 1]);
-    for (std::size_t k = 0; limits != nullptr && k < limits->size(); ++k)
-      refund.charges.push_back({core::limit_key(words[i + 2], k), (*limits)[k], *cost});
+    const std::vector<core::Limit> limits = limits_of(config, words[i], words[i + 1]);
+    for (std::size_t k = 0; k < limits.size(); ++k)
+      refund.charges.push_back({core::limit_key(words[i + 2], k), limits[k], *cost});
   }
   return refund;
 }
