@@ -68,6 +68,7 @@ Result<std::unique_ptr<App>> App::start(AppOptions options) {
   if (auto opened = app->open_gate(); !opened) return std::unexpected(opened.error());
   if (auto made = app->make_sinks(); !made) return std::unexpected(made.error());
   if (auto bound = app->listen(); !bound) return std::unexpected(bound.error());
+  if (auto bound = app->listen_rls(); !bound) return std::unexpected(bound.error());
   app->config_ = {.version = app->options_.config->version, .applied = app->clock_->now()};
   app->health_.config(app->config_);
   app->metrics_.config_loaded(app->config_.version, app->config_.applied);
@@ -139,6 +140,17 @@ Result<void> App::listen() {
   auto bound = http::Server::listen(std::move(server), {&io_.loop(kServerLoop)}, std::move(routes.handler));
   if (!bound) return std::unexpected(bound.error());
   server_ = std::move(*bound);
+  return {};
+}
+
+Result<void> App::listen_rls() {
+  const config::Server& settings = options_.config->server;
+  if (!settings.rls || gate_ == nullptr) return {};
+  auto bound = rls::Server::listen(
+      {.host = settings.rls->host, .port = settings.rls->port, .tls = settings.tls},
+      {.executor = io_.loop(kServerLoop), .gate = *gate_, .config = [this] { return snapshot_.get(); }});
+  if (!bound) return std::unexpected(bound.error());
+  rls_ = std::move(*bound);
   return {};
 }
 
@@ -223,6 +235,7 @@ void App::stop() {
   if (!std::exchange(running_, false)) return;
   // Twice the grace: the bound here is for a loop that does not answer at all.
   wait_for([this](Task done) { server_->stop(kServerStopGrace, std::move(done)); }, kServerStopGrace * 2);
+  if (rls_ != nullptr) rls_->stop(kServerStopGrace);
   if (gate_ != nullptr) wait_for([this](Task done) { gate_->stop(std::move(done)); }, kGateStopWait);
   wait_for(
       [this](Task done) {

@@ -17,6 +17,7 @@
 #include "app/service.h"
 #include "http/http_sink.h"
 #include "http/server.h"
+#include "rls/server.h"
 #include "server/routes.h"
 
 namespace dripgate::app {
@@ -60,6 +61,8 @@ class App {
   void stop();
 
   [[nodiscard]] std::uint16_t port() const { return server_->port(); }
+  /// Of Envoy's rate limit service; 0: there is none here.
+  [[nodiscard]] std::uint16_t rls_port() const { return rls_ == nullptr ? 0 : rls_->port(); }
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   [[nodiscard]] obs::Log& log() { return log_; }
 
@@ -72,6 +75,7 @@ class App {
   Result<void> open_gate();
   Result<void> make_sinks();
   Result<void> listen();
+  Result<void> listen_rls();
   void keep_config(const config::ReloadResult& result, std::int64_t asked);
   void look_after_health();
   void look_after_line(const std::string& stream);
@@ -97,6 +101,7 @@ class App {
   Service service_;
   std::unique_ptr<Gate> gate_;  // null: this process answers no checks
   std::unique_ptr<http::Server> server_;
+  std::unique_ptr<rls::Server> rls_;  // null: the config asks for none, or this process answers no checks
   bool running_ = false;
 };
 

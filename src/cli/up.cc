@@ -100,10 +100,13 @@ int run_up(const UpOptions& options) {
     complain(fmt::format("the clock runs {} times as fast as real time: for trying things out only",
                          options.clock_scale));
   }
-  app.log().info("up", {{"listen", fmt::format("{}:{}", kept->server.host, app.port())},
-                        {"config", kept->file},
-                        {"version", kept->version},
-                        {"streams", kept->streams.size()}});
+  app.log().info(
+      "up",
+      {{"listen", fmt::format("{}:{}", kept->server.host, app.port())},
+       {"rls", app.rls_port() == 0 ? "none" : fmt::format("{}:{}", kept->server.rls->host, app.rls_port())},
+       {"config", kept->file},
+       {"version", kept->version},
+       {"streams", kept->streams.size()}});
   const int signal = wait_for_end(app, signals);
   app.log().info("stopping", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
   // From here on a second signal ends the process at once; nothing is lost by that either. A reload that is

@@ -106,6 +106,7 @@ struct Server {
   std::int64_t ingest_rate_max = 50'000;  // events per second over all streams, then 429
   std::vector<IpNetwork> trusted_proxies = loopback_networks();  // whose X-Forwarded-* and headers count
   std::vector<HeaderAttribute> forward_auth_attributes;
+  std::optional<Address> rls;   // Envoy's rate limit service over gRPC; a port of 0 is any free one
   bool legacy_headers = false;  // X-RateLimit-* beside RateLimit
 };
 

@@ -22,6 +22,7 @@ class Comparison {
     const Server& is = next_.server;
     if (running_.store != next_.store) add("store", "another store");
     if (was.host != is.host || was.port != is.port) add("server", "another server.listen");
+    if (was.rls != is.rls) add("server", "another server.rls");
     if (was.tls != is.tls) add("server", "another server.tls");
     compare_streams();
     return std::move(problems_);

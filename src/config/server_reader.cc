@@ -20,9 +20,10 @@ constexpr std::int64_t kIngestRateMax = 10'000'000;
 constexpr std::size_t kTrustedProxiesMax = 1'000;
 constexpr std::size_t kHeaderBytesShownMax = 128;
 
-constexpr std::array<std::string_view, 7> kServerKeys{"listen",         "tokens",      "tls",    "ingestRate",
-                                                      "trustedProxies", "forwardAuth", "headers"};
+constexpr std::array<std::string_view, 8> kServerKeys{
+    "listen", "tokens", "tls", "ingestRate", "trustedProxies", "forwardAuth", "headers", "rls"};
 constexpr std::array<std::string_view, 1> kForwardAuthKeys{"attributes"};
+constexpr std::array<std::string_view, 1> kRlsKeys{"listen"};
 constexpr std::array kHeaderSets{Word{"standard", false}, Word{"legacy", true}};
 constexpr std::array<std::string_view, 3> kTokenKeys{"file", "env", "scopes"};
 constexpr std::array<std::string_view, 3> kTlsKeys{"cert", "key", "clientCa"};
@@ -157,20 +158,37 @@ void read_gate(const Fields& fields, Server& server, Context& context) {
   }
 }
 
-// Beyond this machine nobody may be anonymous.
-void check_exposure(const Fields& fields, const Server& server, Context& context) {
-  if (is_loopback(server.host)) return;
+// Beyond this machine nobody may be anonymous. `fields` are those of `server`; `at` and `what` name the
+// address.
+void check_exposure(const Fields& fields, const Server& server, const std::string& host, Mark at,
+                    const std::string& what, Context& context) {
+  if (is_loopback(host)) return;
   const bool mutual_tls = server.tls && server.tls->client_ca_file;
   const bool asked_for = fields.mentions("tokens");
   if (!mutual_tls && server.tokens.empty() && !asked_for) {
-    context.report.error(fields.mark("listen"),
-                         "listen leaves loopback without tokens; accepted: 127.0.0.1, tokens: [...], or tls "
-                         "with clientCa");
+    context.report.error(at, what +
+                                 " leaves loopback without tokens; accepted: 127.0.0.1, tokens: [...], or "
+                                 "tls with clientCa");
   }
   if (!server.tls && !fields.mentions("tls")) {
-    context.report.warning(fields.mark("listen"),
-                           "listen leaves loopback without tls: tokens and events travel in clear text");
+    context.report.warning(at, what + " leaves loopback without tls: tokens and events travel in clear text");
   }
+}
+
+// After `listen`, `tokens` and `tls` of the server, which count here too.
+void read_rls(const Fields& fields, Server& server, Context& context) {
+  const Node* node = fields.find("rls");
+  if (node == nullptr) return;
+  const Fields rls(*node, "rls", kRlsKeys, context.report);
+  const Node* listen = rls.require("listen", "accepted: host:port, such as 127.0.0.1:8081");
+  const auto parsed = listen == nullptr ? std::nullopt : read_listen(*listen, context.report);
+  if (!parsed) return;
+  server.rls = Address{parsed->host, parsed->port};
+  if (parsed->port != 0 && parsed->port == server.port && parsed->host == server.host) {
+    context.report.error(listen->at, "rls listens on port " + std::to_string(server.port) +
+                                         ", where server.listen is; accepted: another port");
+  }
+  check_exposure(fields, server, parsed->host, listen->at, "rls.listen", context);
 }
 
 }  // namespace
@@ -192,7 +210,8 @@ Server read_server(const Node& node, Context& context) {
     server.ingest_rate_max = value.value_or(1);
   }
   read_gate(fields, server, context);
-  check_exposure(fields, server, context);
+  check_exposure(fields, server, server.host, fields.mark("listen"), "listen", context);
+  read_rls(fields, server, context);
   return server;
 }
 

@@ -50,8 +50,10 @@ std::string binary() {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "dripgate").string();
 }
 
-Process::Process(const std::vector<std::string>& arguments, const std::string& out) : out_(out) {
-  std::vector<std::string> words{binary()};
+Process::Process(const std::vector<std::string>& arguments, const std::string& out,
+                 const std::string& program)
+    : out_(out) {
+  std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

@@ -28,7 +28,8 @@ void write_file(const std::string& path, const std::string& text);
 class Process {
  public:
   /// Standard output and error go to `out` and `out`.err.
-  Process(const std::vector<std::string>& arguments, const std::string& out);
+  Process(const std::vector<std::string>& arguments, const std::string& out,
+          const std::string& program = binary());
   ~Process();  // kill -9 if it still runs
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;

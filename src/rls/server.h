@@ -1,0 +1,66 @@
+// Server: Envoy's rate limit service (envoy.service.ratelimit.v3) over gRPC, in front of the gate. One check
+// per descriptor; one of them refused, nothing is spent on any. Made and stopped by app; gRPC brings its own
+// threads, which parse and hand over and never wait for the store.
+//
+// A call fails (and Envoy then opens or closes by its failure_mode_deny) only when it is no question of ours
+// (INVALID_ARGUMENT), lacks its token, comes beyond kCallsInFlightMax, or the process ends. A store that is
+// away is answered by the modes of the policies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/limits.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "config/snapshot.h"
+#include "server/gate_service.h"
+
+namespace dripgate::rls {
+
+/// One call, several times what Envoy makes of the largest request that it takes: clients write the values,
+/// and none of them may cause a failed call.
+inline constexpr int kMessageBytesMax = 4 << 20;
+/// Bytes of all calls that gRPC holds; beyond them it reads slower.
+inline constexpr std::size_t kMessageBytesTotalMax = kBodyBytesTotalMax;
+/// Calls that wait for their answer; one more is refused at once (RESOURCE_EXHAUSTED).
+inline constexpr int kCallsInFlightMax = 4096;
+inline constexpr int kCallsPerConnectionMax = kCallsInFlightMax;
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;  // 0: any free one
+  std::optional<config::Tls> tls;
+};
+
+/// Everything outlives the Server.
+struct ServerContext {
+  Executor& executor;  // of the gate
+  server::GateService& gate;
+  std::function<config::ConfigPtr()> config;  // asked per call, on the executor
+};
+
+class Server {
+ public:
+  /// Listens and serves from here on. Errors: what the address or the certificate says; unavailable: this
+  /// build has no gRPC.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> listen(const ServerOptions& options,
+                                                              ServerContext context);
+  ~Server();
+
+  [[nodiscard]] std::uint16_t port() const;
+  /// Ordered end: health says NOT_SERVING, new calls are refused, those in hand are answered within `grace`
+  /// and then cancelled. Blocks; the executor runs until it returns. Idempotent.
+  void stop(Duration grace);
+
+ private:
+  struct Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dripgate::rls
