@@ -30,9 +30,13 @@ void CheckCall::start() {
   shadows_ = with_role(Role::shadow);
   Members enforced = with_role(Role::enforced);
   if (enforced.empty()) return ask_shadows(0);
-  ask(enforced, [this, enforced](const core::Decision& decision) {
-    take(enforced, decision);
-    decision.verdict == Verdict::allow ? ask_shadows(0) : conclude();
+  ask(enforced, [this, enforced](Result<core::Decision> decision) {
+    if (!decision) {
+      give_replays_back();
+      return done_(std::unexpected(std::move(decision).error()));
+    }
+    take(enforced, *decision);
+    decision->verdict == Verdict::allow ? ask_shadows(0) : conclude();
   });
 }
 
@@ -55,7 +59,7 @@ CheckCall::Members CheckCall::with_role(Role role) const {
 }
 
 /// A shadow policy has no say while its store is away.
-void CheckCall::ask(Members members, std::move_only_function<void(core::Decision)> then) {
+void CheckCall::ask(Members members, Done<core::Decision> then) {
   store::GuardedCharges charges;
   for (const std::size_t place : members) {
     const PlannedPolicy& plan = answer_.policies[place].plan;
@@ -67,12 +71,9 @@ void CheckCall::ask(Members members, std::move_only_function<void(core::Decision
            .local_share = policy.local_share});
     }
   }
-  auto heard = owner_.guard_.wrap(
-      [self = shared_from_this(), then = std::move(then)](Result<core::Decision> decision) mutable {
-        if (decision) return then(*std::move(decision));
-        self->give_replays_back();
-        self->done_(std::unexpected(std::move(decision).error()));
-      });
+  auto heard =
+      owner_.guard_.wrap([self = shared_from_this(), then = std::move(then)](
+                             Result<core::Decision> decision) mutable { then(std::move(decision)); });
   store::GuardedStore& store = owner_.context_.store;
   request_.peek ? store.peek(std::move(charges), std::move(heard))
                 : store.consume(std::move(charges), std::move(heard));
@@ -97,8 +98,8 @@ void CheckCall::take(const Members& members, const core::Decision& decision) {
 void CheckCall::ask_shadows(std::size_t next) {
   if (next == shadows_.size()) return conclude();
   const Members one{shadows_[next]};
-  ask(one, [this, one, next](const core::Decision& decision) {
-    take(one, decision);
+  ask(one, [this, one, next](const Result<core::Decision>& decision) {
+    if (decision) take(one, *decision);  // the request is allowed, whatever is wrong with a trial
     ask_shadows(next + 1);
   });
 }
@@ -143,7 +144,7 @@ void CheckCall::take_replays() {
   if (request_.idempotency_key.empty() || request_.peek) return;
   for (PolicyAnswer& policy : answer_.policies) {
     if (policy.plan.role != Role::enforced || !policy.plan.policy->idempotency) continue;
-    auto remembered = owner_.replays_.take(replay_name(policy), began_);
+    auto remembered = owner_.replays_.take(replay_name(policy), policy.plan.limits.size(), began_);
     if (!remembered) continue;
     core::Decision own{.now = {}, .outcomes = *std::move(remembered)};
     core::judge(own);

@@ -23,7 +23,7 @@ class CheckCall : public std::enable_shared_from_this<CheckCall> {
   void take_replays();
   [[nodiscard]] bool refused_by_missing_key();
   [[nodiscard]] Members with_role(Role role) const;
-  void ask(Members members, std::move_only_function<void(core::Decision)> then);
+  void ask(Members members, Done<core::Decision> then);
   void take(const Members& members, const core::Decision& decision);
   void ask_shadows(std::size_t next);
   void conclude();

@@ -75,8 +75,14 @@ void check(const VisitPtr& visit) {
   auto& only = body->checks.front();
   if (!only) return visit->answer(problem_of(only.error()));
   const std::string* key = http::find(visit->request.headers, "Idempotency-Key");
-  if (key != nullptr && only->idempotency_key.empty())
-    only->idempotency_key = key->substr(0, kIdempotencyKeyBytesMax);
+  if (key != nullptr && only->idempotency_key.empty()) {
+    if (key->empty() || key->size() > kIdempotencyKeyBytesMax) {
+      return visit->answer(http::problem(
+          400, "bad-request",
+          "Idempotency-Key: accepted: text of 1 to " + std::to_string(kIdempotencyKeyBytesMax) + " bytes"));
+    }
+    only->idempotency_key = *key;
+  }
   visit->gate().check(*std::move(only), answering<check::Answer>(visit, [](Visit& v, const auto& answer) {
     answer_json(v, decision_text(v, answer));
   }));

@@ -99,8 +99,10 @@ std::expected<Forwarded, http::Response> read_forwarded(const http::Request& req
   if (hosts.size() == 1 && !hosts.front().empty()) facts["host"] = host_name(hosts.front());
   for (const config::HeaderAttribute& attribute : server.forward_auth_attributes)
     add_single(facts, attribute.name, values_of(request.headers, attribute.header));
-  forwarded.request.idempotency_key =
-      http::value_of(request.headers, "Idempotency-Key").substr(0, kIdempotencyKeyBytesMax);
+  // A longer one counts as none: the request is charged. A gateway would show the client a refusal as its own
+  // fault.
+  const std::string_view key = http::value_of(request.headers, "Idempotency-Key");
+  if (key.size() <= kIdempotencyKeyBytesMax) forwarded.request.idempotency_key = key;
   return forwarded;
 }
 

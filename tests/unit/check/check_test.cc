@@ -90,6 +90,19 @@ TEST(Check, AShadowPolicyDoesNotDenyWhileTheStoreIsAway) {
   EXPECT_TRUE(world.check({{"user", "a"}}).allowed());
 }
 
+TEST(Check, WhatIsWrongWithAShadowPolicyIsNoFaultOfTheRequest) {
+  World world(R"(
+    - { id: trial, key: [user], limit: 1, window: 60s, shadow: true, onStoreFailure: closed }
+    - { id: real, key: [user], limit: 3, window: 60s, onStoreFailure: closed }
+)");
+  world.shared.refused = ":trial";
+  EXPECT_EQ(world.allowed(5, {{"user", "a"}}), 3);
+  world.shared.refused = ":real";
+  const auto answer = world.try_check({.descriptor = {{"user", "a"}}});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::invalid_argument);
+}
+
 TEST(Check, TheOverrideOfAValueCountsAndUnlimitedAsksNothing) {
   World world(R"(
     - id: p

@@ -131,15 +131,30 @@ TEST(Idempotency, IsForgottenAfterItsTime) {
   EXPECT_EQ(world.peek({{"user", "a"}}, 0).deciding()->numbers()->remaining, 3);
 }
 
+TEST(Idempotency, AReloadToFewerLimitsForgetsWhatWasAllowedUnderMore) {
+  World world(R"(
+    - { id: p, key: [user], onStoreFailure: closed, idempotency: { ttl: 10m, maxReplays: 3 },
+        limits: [ { limit: 9, window: 1h }, { limit: 5, window: 60s } ] }
+)");
+  EXPECT_TRUE(world.ask(retry("k")).allowed());
+  world.config = config_of(
+      "policies: [ { id: p, key: [user], limit: 9, window: 1h, onStoreFailure: closed,"
+      " idempotency: { ttl: 10m, maxReplays: 3 } } ]");
+  const Answer again = world.ask(retry("k"));
+  ASSERT_TRUE(again.allowed());
+  EXPECT_FALSE(again.policies.at(0).replayed);
+  EXPECT_EQ(again.policies.at(0).outcomes.size(), 1u);
+}
+
 TEST(Idempotency, WhatIsRememberedIsBounded) {
   Replays replays(2);
   for (const char* name : {"a", "b", "c"}) replays.remember(name, {}, 1, testing::kT0 + 1h);
-  EXPECT_FALSE(replays.take("a", testing::kT0));
-  EXPECT_TRUE(replays.take("b", testing::kT0));
-  EXPECT_TRUE(replays.take("c", testing::kT0));
-  EXPECT_FALSE(replays.take("c", testing::kT0));
+  EXPECT_FALSE(replays.take("a", 0, testing::kT0));
+  EXPECT_TRUE(replays.take("b", 0, testing::kT0));
+  EXPECT_TRUE(replays.take("c", 0, testing::kT0));
+  EXPECT_FALSE(replays.take("c", 0, testing::kT0));
   replays.give_back("c");
-  EXPECT_TRUE(replays.take("c", testing::kT0));
+  EXPECT_TRUE(replays.take("c", 0, testing::kT0));
 }
 
 }  // namespace

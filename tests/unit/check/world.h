@@ -27,6 +27,8 @@ class FickleStore final : public store::CounterStore {
   void consume(store::Charges charges, Done<core::Decision> done) override {
     ++consumes;
     if (away) return done(gone());
+    if (!refused.empty() && charges.front().key.contains(refused))
+      return done(fail(ErrorCode::invalid_argument, "refused by the test"));
     memory_->consume(std::move(charges), std::move(done));
   }
   void peek(store::Charges charges, Done<core::Decision> done) override {
@@ -44,6 +46,7 @@ class FickleStore final : public store::CounterStore {
 
   bool away = false;
   int consumes = 0;
+  std::string refused;  // keys with this in them are a fault of the request
 
  private:
   static std::unexpected<Error> gone() { return fail(ErrorCode::timed_out, "away", true); }

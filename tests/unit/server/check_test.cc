@@ -193,6 +193,8 @@ TEST(Check, TakesTheIdempotencyKeyOfTheHeaderOrTheBody) {
                        R"({"attributes":{"user":"a"},"idempotencyKey":"k"})"))["policies"][0]["replayed"],
       true);
   EXPECT_EQ(json_of(api.post("/v1/check", body, key))["allowed"], false);
+  for (const std::string& wrong : {std::string(), std::string(257, 'k')})
+    expect_problem(api.post("/v1/check", body, {{"Idempotency-Key", wrong}}), 400, "Idempotency-Key");
 }
 
 TEST(Refund, GivesBackOnceById) {
