@@ -4,6 +4,7 @@
 -- Item    '<BBI4Bc0' flags (4 only if known here), bucket, generation, id
 -- Answer  '<BBddI4d', of which only the first byte says something: 0
 -- Why     a whole batch of deliveries is settled by one call.
+-- Short   lib_booking_settle answers what is plain before the libraries below are defined (decision 0017).
 local floor = ARGV[1] + 0
 -- uses: lib_clock.lua lib_booking_settle.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_batch.lua
 local function done_item(flags, bucket, generation, id)

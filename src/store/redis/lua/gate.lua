@@ -7,6 +7,7 @@
 -- Answer  '<BBddI4d' outcome (0 go, 1 rebook, 2 beyond the horizon, 3 impossible, 4 duplicate), deciding limit (from 1;
 --         0: what the slot says), now, slot, generation, first received
 -- Why     timers of a hot key fire together: up to 32 share one reading and one writing of the key.
+-- Short   lib_booking_fire answers what is plain before the libraries below are defined (decision 0017).
 local floor = ARGV[1] + 0
 -- uses: lib_clock.lua lib_booking_plain.lua lib_booking_fire.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_place.lua lib_booking_replay.lua lib_booking_book.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_again.lua lib_booking_batch.lua
 local RELEASE_LEASE, WAITS_MAX = 60000000, 255

@@ -6,6 +6,7 @@
 --         row, bucket, body digest, cost, id; then by the flags '<d' first received, '<I4' the generation that is over
 -- Answer  '<BBddI4d' outcome, deciding limit (from 1; 0: what the slot says), now, slot, generation, first received
 -- Why     one call for up to 32 events of a hot stream: a key is read and written once however many it books.
+-- Short   lib_booking_quick answers what is plain before the libraries below are defined (decision 0017).
 local floor = ARGV[1] + 0
 -- uses: lib_clock.lua lib_booking_plain.lua lib_booking_quick.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_place.lua lib_booking_replay.lua lib_booking_book.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_batch.lua
 local RELEASE_LEASE = 60000000
