@@ -118,6 +118,38 @@ TEST(RedisCounters, RequestsThatTravelTogetherGetTheAnswersOfOneAfterTheOther) {
   EXPECT_LT(std::stoi(stats.substr(calls + 22)), (allowed + denied) / 2);
 }
 
+/// What a reload leaves behind: a bucket that stands in Redis in spelt numbers is asked under common ones.
+TEST(RedisCounters, ABucketInSpeltNumbersIsTakenOverByAnyRequestUnderCommonOnes) {
+  SteeredClock clock;
+  const RedisServer server{{.clock = &clock}};
+  Store redis(server.port());
+  VirtualClock plain;
+  const auto memory = store::make_memory_counter_store(plain);
+  clock.set(plain.now());
+  std::vector<std::string> expected, got;
+  const auto ask = [&](const std::vector<store::Charges>& together) {
+    const std::size_t end = got.size() + together.size();
+    for (const store::Charges& charges : together) {
+      memory->consume(charges,
+                      [&](const Result<core::Decision>& answer) { expected.push_back(words(answer)); });
+      redis.counters->consume(charges,
+                              [&](const Result<core::Decision>& answer) { got.push_back(words(answer)); });
+    }
+    while (got.size() < end) redis.run_one();
+    EXPECT_EQ(got.back(), expected.back());
+  };
+  const core::Limit spelt = bucket(7, 9s, 5), common = bucket(20, 1s, 3), other = bucket(100, 60s, 5);
+  const auto charge = [](const char* key, const core::Limit& limit) {
+    return store::Charge{.key = key, .limit = limit};
+  };
+  for (const char* key : {"a", "b", "c"}) ask({{charge(key, spelt)}});
+  ask({{charge("x", common), charge("a", common)}});                      // a pair
+  ask({{charge("x", common), charge("b", common), charge("y", other)}});  // one request of many
+  ask({{charge("z", other)}, {charge("c", common)}});                     // requests that travel together
+  EXPECT_EQ(got, expected);
+  EXPECT_NE(server.ask({"GET", "c"}), "(nil)");
+}
+
 TEST(RedisCounters, ATextOfAnotherFormatIsAnErrorAndStaysAsItIs) {
   const RedisServer server;
   Store store(server.port());

@@ -41,6 +41,16 @@ const Script& buckets_script() {
   return script;
 }
 
+/// What a fast path over several buckets says of a text that is none of its kind: only the generic script
+/// reads that. Under no numbers that a charge may have, so that none of them is taken for the text's own.
+constexpr std::string_view kOtherText = "?";
+
+core::CounterState other_state() {
+  core::CounterState state;
+  state.exists = true;
+  return state;
+}
+
 /// Redis' own time is after 1970: 0 says that nothing was seen yet.
 std::string us_word(WallTime time) {
   return std::to_string(std::max<std::int64_t>(0, to_us(time)));
@@ -125,7 +135,7 @@ Result<Heard> CounterScripts::hear(Result<CounterReply> reply, const Called& cal
   Heard heard{.now = *now, .taken = reply->taken, .states = {}, .texts = std::move(reply->texts)};
   heard.states.reserve(heard.texts.size());
   for (const std::string& text : heard.texts) {
-    auto state = read_counter_text(text);
+    auto state = text == kOtherText ? other_state() : read_counter_text(text);
     if (!state) return std::unexpected(std::move(state).error());
     heard.states.push_back(*std::move(state));
   }
