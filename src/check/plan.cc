@@ -12,7 +12,7 @@ const core::Override* override_of(const core::Policy& policy, const core::Descri
   const core::KeyPart& first = policy.key.front();
   const auto value = descriptor.find(first.name);
   if (value == descriptor.end()) return nullptr;
-  return config::override_for(policy, core::key_part_value(first, value->second));
+  return config::override_for(policy, core::counted_value(first, value->second));
 }
 
 Role role_of(const core::Policy& policy, const PlannedPolicy& planned) {

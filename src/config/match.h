@@ -28,8 +28,8 @@ class Matcher {
   std::unique_ptr<const Index> index_;
 };
 
-/// The override for a value of the policy's first key part, as it stands in the counter key (a secret part:
-/// its 16 hex digits): the exact one, else the longest prefix, else "*". Null: none.
+/// The override for a value of the policy's first key part (core::counted_value; a secret part: its 16 hex
+/// digits): the exact one, else the longest prefix, else "*". Null: none.
 [[nodiscard]] const core::Override* override_for(const core::Policy& policy, std::string_view value);
 
 }  // namespace dripgate::config

@@ -129,11 +129,15 @@ std::string canonical_ip(std::string_view text) {
   return holds_ipv4(address) ? ipv4_text(address.data() + 12) : network64_text(address);
 }
 
-std::string key_part_value(const KeyPart& part, std::string_view value) {
+std::string counted_value(const KeyPart& part, std::string_view value) {
   if (part.trim) value = trimmed(value);
-  const std::string counted = part.lower ? lowered(value) : std::string(value);
+  std::string counted = part.lower ? lowered(value) : std::string(value);
   if (part.secret || part.name == "apiKey") return sha256_hex(counted, kSecretDigits);
-  return escape_key_value(part.name == "ip" ? canonical_ip(counted) : counted);
+  return part.name == "ip" ? canonical_ip(counted) : counted;
+}
+
+std::string key_part_value(const KeyPart& part, std::string_view value) {
+  return escape_key_value(counted_value(part, value));
 }
 
 std::string limit_key(const std::string& first, std::size_t index) {

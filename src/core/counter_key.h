@@ -19,8 +19,11 @@ namespace dripgate::core {
 /// "2001:db8:1:2::/64", a zone id dropped. Anything else comes back unchanged.
 [[nodiscard]] std::string canonical_ip(std::string_view text);
 
-/// A value of one key part as it stands in the counter key: trimmed and lowered where the part asks for it,
-/// then hashed (secret), an address (`ip`) or escaped.
+/// Which values of one key part count as one: trimmed and lowered where the part asks for it, then hashed
+/// (secret) or an address (`ip`). What overrides are compared with.
+[[nodiscard]] std::string counted_value(const KeyPart& part, std::string_view value);
+
+/// The counted value as it stands in the counter key: escaped.
 [[nodiscard]] std::string key_part_value(const KeyPart& part, std::string_view value);
 
 /// The key of limit `index` of a policy whose first limit has `first`.

@@ -122,6 +122,29 @@ TEST(Check, TheOverrideOfAValueCountsAndUnlimitedAsksNothing) {
   EXPECT_EQ(answer.deciding(), nullptr);
 }
 
+TEST(Check, AnOverrideNamesItsValueAsItIsAndNotAsAKeyEscapesIt) {
+  World world(R"(
+    - id: u
+      match: { user: "*" }
+      key: [ { name: user, trim: true, lower: true } ]
+      limit: 9
+      window: 60s
+      onStoreFailure: closed
+      overrides: [ { value: "big corp: eu", limit: 3, window: 60s }, { value: "bad:*", limit: 0, window: 60s } ]
+    - id: i
+      match: { ip: "*" }
+      key: [ip]
+      limit: 9
+      window: 60s
+      onStoreFailure: closed
+      overrides: [ { value: "2001:db8:1:2::/64", limit: 2, window: 60s } ]
+)");
+  EXPECT_EQ(world.allowed(10, {{"user", " Big Corp: EU"}}), 3);
+  EXPECT_EQ(world.allowed(10, {{"user", "bad:actor"}}), 0);
+  EXPECT_EQ(world.allowed(10, {{"user", "bad"}}), 9);
+  EXPECT_EQ(world.allowed(10, {{"ip", "2001:db8:1:2::77"}}), 2);
+}
+
 TEST(Check, AMissingKeyIsDeniedSharedOrSkippedAsThePolicySays) {
   World world(R"(
     - { id: strict, match: { a: "*" }, key: [tenant], limit: 5, window: 60s, onMissingKey: deny, onStoreFailure: closed }
