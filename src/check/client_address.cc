@@ -21,6 +21,11 @@ std::string_view without_port(std::string_view entry) {
 
 }  // namespace
 
+std::string bare_address(std::string_view text) {
+  const std::string_view bare = without_port(trimmed(text));
+  return std::string(parse_ip(bare) ? bare : text);
+}
+
 std::string client_address(std::string_view peer, std::span<const std::string_view> forwarded_for,
                            const std::vector<IpNetwork>& trusted) {
   std::string client(peer);

@@ -18,4 +18,8 @@ namespace dripgate::check {
                                          std::span<const std::string_view> forwarded_for,
                                          const std::vector<IpNetwork>& trusted);
 
+/// "203.0.113.8:5123", "[2001:db8::1]:443" -> the address alone: who connects anew has another port and is
+/// the same client. What is no address comes back as it is.
+[[nodiscard]] std::string bare_address(std::string_view text);
+
 }  // namespace dripgate::check

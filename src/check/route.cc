@@ -3,6 +3,8 @@
 #include <optional>
 #include <vector>
 
+#include "check/client_address.h"
+
 namespace dripgate::check {
 namespace {
 
@@ -85,13 +87,16 @@ std::string normal_path(std::string_view target) {
 }
 
 void normalise(core::Descriptor& descriptor) {
+  const auto ip = descriptor.find("ip");
+  if (ip != descriptor.end()) ip->second = bare_address(ip->second);
   const auto path = descriptor.find("path");
   if (path != descriptor.end()) path->second = normal_path(path->second);
+  const auto method = descriptor.find("method");
+  if (method != descriptor.end()) method->second = upper(method->second);
   const auto route = descriptor.find("route");
   if (route == descriptor.end()) {
-    const auto method = descriptor.find("method");
     if (path != descriptor.end() && method != descriptor.end())
-      descriptor.emplace("route", upper(method->second) + ' ' + path->second);
+      descriptor.emplace("route", method->second + ' ' + path->second);
     return;
   }
   const std::string& text = route->second;

@@ -53,9 +53,10 @@ std::expected<std::string, http::Response> one_fact(const http::Headers& headers
                                            " contradict each other; the gateway must set or remove both"));
 }
 
-/// "Example.com:8443" -> "example.com".
+/// "Example.com:8443", "example.com." -> "example.com".
 std::string host_name(std::string_view host) {
   std::string name(host.substr(0, host.starts_with('[') ? host.find(']') + 1 : host.find(':')));
+  if (name.ends_with('.')) name.pop_back();
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return name;

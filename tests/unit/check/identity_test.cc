@@ -37,6 +37,20 @@ TEST(ClientAddress, MadeUpHeadersBuyNoSecondBudget) {  // case D2 (6)
   EXPECT_EQ(allowed, 10);
 }
 
+TEST(ClientAddress, AnotherPortIsNoOtherClient) {
+  World world("    - { id: p, key: [ip], limit: 3, window: 60s, onStoreFailure: closed }");
+  int allowed = 0;
+  for (int port = 1; port < 20; ++port) {
+    const std::string end = ":" + std::to_string(port);
+    for (const std::string& ip : {"1.2.3.4" + end, "[2001:db8:1:2::1]" + end, "[::ffff:1.2.3.4]" + end})
+      allowed += world.check({{"ip", ip}}).allowed() ? 1 : 0;
+  }
+  EXPECT_EQ(allowed, 2 * 3);
+  EXPECT_EQ(bare_address(" 1.2.3.4\t"), "1.2.3.4");
+  for (const char* none : {"", "[", "[]", ":", "a:1", "unknown", "1.2.3.4.5:6"})
+    EXPECT_EQ(bare_address(none), none);
+}
+
 TEST(ClientAddress, AWholeIpv6NetworkIsOneClient) {  // case D3
   World world("    - { id: p, key: [ip], limit: 10, window: 60s, onStoreFailure: closed }");
   int allowed = 0;
@@ -77,6 +91,9 @@ TEST(Path, RespellingsBuyNoFreshCounter) {  // case D6
     EXPECT_FALSE(world.check({{"method", "POST"}, {"path", path}, {"ip", "1.2.3.4"}}).allowed()) << path;
   }
   EXPECT_TRUE(allowed("GET /api/v2/users%2Fpw"));
+  World posts(
+      "    - { id: p, match: { method: POST }, key: [ip], limit: 0, window: 60s, onStoreFailure: closed }");
+  EXPECT_FALSE(posts.check({{"method", "post"}, {"ip", "1.2.3.4"}}).allowed());
 }
 
 TEST(IpNetwork, TakesBlocksOfBothKinds) {
