@@ -15,7 +15,7 @@
 namespace dripgate::check {
 
 /// Longer texts are no ids of ours: kChargesPerRequestMax policies with the longest keys stay below.
-inline constexpr std::size_t kRefundIdBytesMax = 32u << 10;
+inline constexpr std::size_t kRefundIdBytesMax = 256u << 10;
 
 class RefundIds {
  public:

@@ -28,10 +28,11 @@ bool among(std::string_view name, std::initializer_list<std::string_view> words)
 
 }  // namespace
 
-Result<nlohmann::json> read_object(std::string_view body, std::initializer_list<std::string_view> accepted) {
+Result<nlohmann::json> read_object(std::string_view body, std::initializer_list<std::string_view> accepted,
+                                   std::size_t bytes_max) {
   if (body.empty()) return nlohmann::json::object();
-  if (body.size() > kAdminBodyBytesMax) {
-    return fail(ErrorCode::too_large, "the body is over " + std::to_string(kAdminBodyBytesMax) + " bytes");
+  if (body.size() > bytes_max) {
+    return fail(ErrorCode::too_large, "the body is over " + std::to_string(bytes_max) + " bytes");
   }
   // Of two members with one name the parser would keep the last, and the writer may have meant the first.
   std::set<std::string> names;

@@ -21,7 +21,8 @@ inline constexpr std::size_t kAdminBodyBytesMax = 16u << 10;
 
 /// An object with no other members than these, each once; an empty body is an empty object.
 [[nodiscard]] Result<nlohmann::json> read_object(std::string_view body,
-                                                 std::initializer_list<std::string_view> accepted);
+                                                 std::initializer_list<std::string_view> accepted,
+                                                 std::size_t bytes_max = kAdminBodyBytesMax);
 /// The query has no other names than these, each once.
 [[nodiscard]] Result<void> check_query(const http::Target& target,
                                        std::initializer_list<std::string_view> accepted);

@@ -89,7 +89,7 @@ void check(const VisitPtr& visit) {
 }
 
 void refund(const VisitPtr& visit) {
-  auto body = read_object(visit->request.body, {"id"});
+  auto body = read_object(visit->request.body, {"id"}, kRefundBodyBytesMax);
   if (!body) return visit->answer(problem_of(body.error()));
   const auto id = body->find("id");
   if (id == body->end() || !id->is_string()) {
@@ -123,7 +123,7 @@ using auth::Scope;
 
 constexpr std::array kEndpoints{
     Endpoint{"POST", "/v1/check", {Scope::check}, false, &check, kCheckBodyBytesMax},
-    Endpoint{"POST", "/v1/refund", {Scope::check}, false, &refund, kCheckBodyBytesMax},
+    Endpoint{"POST", "/v1/refund", {Scope::check}, false, &refund, kRefundBodyBytesMax},
     Endpoint{"POST", "/v1/explain", {Scope::check, Scope::admin}, false, &explain}};
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace dripgate::server {
 
 inline constexpr std::size_t kChecksPerRequestMax = 1'000;
 inline constexpr std::size_t kCheckBodyBytesMax = 4u << 20;  // 1,000 checks of 4 KiB
-inline constexpr std::size_t kAttributesMax = 64;            // of one check
+inline constexpr std::size_t kRefundBodyBytesMax = check::kRefundIdBytesMax + 1024;
+inline constexpr std::size_t kAttributesMax = 64;  // of one check
 inline constexpr std::size_t kIdempotencyKeyBytesMax = 256;
 
 struct CheckBody {

@@ -210,6 +210,27 @@ TEST(Refund, GivesBackOnceById) {
   expect_problem(api.post("/v1/refund", "{}"), 400, "id");
 }
 
+TEST(Refund, TakesTheLongestIdThatACheckGivesOut) {
+  const std::string part(64, 'n');  // the longest name
+  std::string key;
+  Json attributes;
+  for (char c = 'a'; c < 'i'; ++c) {
+    const std::string name = c + part.substr(1);
+    key += (key.empty() ? "" : ", ") + name;
+    attributes[name] = std::string(kKeyValueBytesMax, '#');
+  }
+  std::string policies;
+  for (std::size_t i = 0; i < kChargesPerRequestMax; ++i)
+    policies += "    - { id: p" + std::to_string(i) + ", key: [" + key +
+                "], limit: 1, window: 60s, onStoreFailure: closed }\n";
+  GateApi api(policies);
+  const Json taken = json_of(api.post("/v1/check", Json{{"attributes", attributes}}.dump()));
+  ASSERT_GT(taken["id"].get<std::string>().size(), 128u << 10);
+  EXPECT_EQ(json_of(api.post("/v1/refund", Json{{"id", taken["id"]}}.dump())),
+            Json::parse(R"({"refunded":true})"));
+  EXPECT_EQ(api.post("/v1/refund", std::string(kRefundBodyBytesMax + 1, ' ')).status, 413);
+}
+
 TEST(Explain, SaysWhichPoliciesMatchAndWhyTheOthersDoNot) {
   GateApi api;
   const Json body =
