@@ -44,7 +44,7 @@ struct Decision {
   Verdict verdict = Verdict::allow;
   std::size_t decisive =
       0;         // index of the charge that refused (the longest wait), else the one nearest to exhaustion
-  WallTime now;  // the store's clock at the decision
+  WallTime now;  // the store's clock at the decision; of several shards the earliest, for refunds
   LimitOutcomes outcomes;  // one per charge, in request order
 
   /// Refused because the store is away and a policy is closed: 503, not 429. The decisive outcome says so.

@@ -85,7 +85,7 @@ void FailoverCall::hear(std::size_t index, const core::Breaker::Permit& permit,
 }
 
 FailoverCall::Next FailoverCall::take_answer(Group& of, core::Decision decision) {
-  decision_.now = decision.now;
+  store_now_ = std::min(store_now_.value_or(decision.now), decision.now);
   const bool took = decision.verdict == Verdict::allow;
   for (std::size_t i = 0; i < of.members.size(); ++i)
     decision_.outcomes[of.members[i]] = decision.outcomes[i];
@@ -176,6 +176,7 @@ void FailoverCall::refund(std::size_t index) {
 }
 
 void FailoverCall::finish() {
+  if (store_now_) decision_.now = *store_now_;
   core::judge(decision_);
   done_(std::move(decision_));
 }

@@ -49,8 +49,9 @@ class FailoverCall : public std::enable_shared_from_this<FailoverCall> {
   core::Decision decision_;
   std::vector<Group> groups_;
   std::vector<LocalCounters::Taken> local_;
-  Members spent_;           // outcomes that a refusal makes void
-  std::string request_id_;  // made when something is refunded
+  std::optional<WallTime> store_now_;  // the earliest that a shard has told
+  Members spent_;                      // outcomes that a refusal makes void
+  std::string request_id_;             // made when something is refunded
 };
 
 }  // namespace dripgate::store

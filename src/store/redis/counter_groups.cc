@@ -78,12 +78,12 @@ bool CounterGroups::Request::differs(const Group& group) {
 /// The groups' answers as one; where any refuses, the others show what they had.
 core::Decision CounterGroups::Request::joined() const {
   core::Decision all;
-  all.now = kLongAgo;
+  all.now = groups.front().heard.now;
   const bool refused = std::any_of(groups.begin(), groups.end(), [](const Group& group) {
     return group.decision.verdict != core::Verdict::allow;
   });
   for (const Group& group : groups) {
-    all.now = std::max(all.now, group.heard.now);
+    all.now = std::min(all.now, group.heard.now);
     for (std::size_t i = 0; i < group.places.size(); ++i) {
       core::LimitOutcome outcome = group.decision.outcomes[i];
       if (refused && outcome.verdict == core::Verdict::allow) {

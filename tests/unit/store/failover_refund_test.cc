@@ -30,6 +30,18 @@ class FailoverRefundTest : public FailoverTest {
   const GuardedCharge there = charge("1/b", FailureMode::closed, limit);
 };
 
+TEST_F(FailoverRefundTest, OfARequestThatCrossedTheEdgeOfAWindowGivesNothingToTheLaterOne) {
+  const Duration into = clock.now().time_since_epoch() % 60s;
+  clock.advance(60s - into - kRoundTrip - kRoundTrip / 2);  // the edge lies between both shards' answers
+  const core::Decision taken = decide({here, there});
+  ASSERT_EQ(taken.verdict, Verdict::allow);
+  ASSERT_LT(clock.now().time_since_epoch() % 60s, kRoundTrip);
+  ASSERT_EQ(decide({charge("0/a", FailureMode::closed, limit, 5)}).verdict, Verdict::allow);
+  ASSERT_EQ(shared.left(here.charge), 5);
+  (void)refund({.charges = {here.charge, there.charge}, .consumed_at = taken.now, .request_id = "r1"});
+  EXPECT_EQ(shared.left(here.charge), 5);
+}
+
 TEST_F(FailoverRefundTest, EveryShardGivesBackItsOwn) {
   const core::Decision taken = decide({here, there});
   ASSERT_EQ(taken.verdict, Verdict::allow);
