@@ -1,6 +1,6 @@
 // The text within an id: "TIME REQUEST COST" and, per policy, " POLICY OVERRIDE KEY", then " SEAL". Keys and
-// ids have no blanks; OVERRIDE is its place in the policy's list, "-" for none, or "=UNITS/WINDOW" (us): a
-// limit of the request's own.
+// ids have no blanks; OVERRIDE is its place in the policy's list or "-" for none, then "/" and the digest of
+// what the limits count by; or "=UNITS/WINDOW" (us): a limit of the request's own.
 #include "check/refund_id.h"
 
 #include <algorithm>
@@ -64,12 +64,26 @@ bool taken_by_store(const PolicyAnswer& answer) {
          answer.verdict() == core::Verdict::allow && std::ranges::all_of(answer.outcomes, by_store);
 }
 
+/// Windows of another length, or of other days, have not been charged; neither has a counter of another kind.
+/// A changed number of units carries over, and so does what is refunded.
+std::string digest_of(std::span<const core::Limit> limits) {
+  std::string text;
+  for (const core::Limit& limit : limits) {
+    text += std::to_string(static_cast<int>(limit.algorithm));
+    if (limit.algorithm == core::Algorithm::fixed_window)
+      text += ' ' + std::to_string(limit.window.count()) + ' ' + (limit.zone ? limit.zone->name : "");
+    text += ';';
+  }
+  return std::to_string(keyed_hash({}, text));
+}
+
 std::string override_word(const PlannedPolicy& plan) {
   if (plan.own_limit != nullptr) {
     return '=' + std::to_string(plan.own_limit->limit) + '/' + std::to_string(plan.own_limit->window.count());
   }
-  if (plan.override == nullptr) return "-";
-  return std::to_string(plan.override - plan.policy->overrides.data());
+  const std::string place =
+      plan.override == nullptr ? "-" : std::to_string(plan.override - plan.policy->overrides.data());
+  return place + '/' + digest_of(plan.limits);
 }
 
 /// "=UNITS/WINDOW"; empty: not written so.
@@ -85,17 +99,23 @@ std::vector<core::Limit> own_limit(std::string_view word) {
                       .zone = nullptr}};
 }
 
-/// Empty: the policy, or its override, is gone.
+/// Empty: the policy, or its override, is gone, or counts by something else now.
 std::vector<core::Limit> limits_of(const config::Config& config, const std::string& policy_id,
                                    const std::string& override_word) {
   const auto policy = std::ranges::find(config.policies, policy_id, [](const auto& p) { return p->id; });
   if (policy == config.policies.end()) return {};
   if (override_word.starts_with('=')) return own_limit(override_word);
-  if (override_word == "-") return (*policy)->limits;
-  const auto place = number_of(override_word);
+  const std::string_view word(override_word);
+  const std::size_t slash = word.find('/');
+  if (slash == std::string_view::npos) return {};
+  const auto counted_as = [&](const std::vector<core::Limit>& limits) {
+    return digest_of(limits) == word.substr(slash + 1) ? limits : std::vector<core::Limit>{};
+  };
+  if (word.substr(0, slash) == "-") return counted_as((*policy)->limits);
+  const auto place = number_of(word.substr(0, slash));
   const auto& overrides = (*policy)->overrides;
   if (!place || *place < 0 || static_cast<std::size_t>(*place) >= overrides.size()) return {};
-  return overrides[static_cast<std::size_t>(*place)].limits;
+  return counted_as(overrides[static_cast<std::size_t>(*place)].limits);
 }
 
 std::unexpected<Error> not_ours() {

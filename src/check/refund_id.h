@@ -23,7 +23,8 @@ class RefundIds {
 
   /// Of an allowed answer: what the store took for `cost` units. Empty: nothing.
   [[nodiscard]] std::string make(const Answer& answer, core::Units cost);
-  /// The charges under the limits in force now; of policies that are gone none. Error: invalid_argument.
+  /// The charges under the limits in force now; of policies that are gone, or that count by other windows or
+  /// in another way now, none. Error: invalid_argument.
   [[nodiscard]] Result<store::Refund> read(const std::string& id, const config::Config& config) const;
 
  private:

@@ -62,6 +62,16 @@ TEST(Refund, GoesByTheOverrideThatWasChargedAndByTheLimitsInForceNow) {
   EXPECT_EQ(world.refund(id), false);
 }
 
+TEST(Refund, GivesNothingUnderALimitThatWasNotCharged) {
+  World world(kTen);
+  const std::string id = world.check({{"user", "a"}}, 4).refund_id;
+  world.config = config_of(
+      "policies: [ { id: p, key: [user], limit: 10, window: 1d, onStoreFailure: local } ]");  // a reload
+  EXPECT_EQ(world.allowed(11, {{"user", "a"}}), 10);
+  EXPECT_EQ(world.refund(id), false);
+  EXPECT_EQ(world.allowed(11, {{"user", "a"}}), 0);
+}
+
 TEST(Refund, OfALocalShareThereIsNone) {
   World world(kTen);
   world.shared.away = true;
