@@ -1,5 +1,5 @@
-// Answer: what the policies say about one request. The front ends render it: server/gate_headers to HTTP headers
-// and JSON, an RLS edge to statuses.
+// Answer: what the policies say about one request. The front ends render it: server/gate_headers to HTTP
+// headers and JSON, an RLS edge to statuses.
 #pragma once
 
 #include <cstddef>

@@ -144,7 +144,7 @@ void CheckCall::take_replays() {
   if (request_.idempotency_key.empty() || request_.peek) return;
   for (PolicyAnswer& policy : answer_.policies) {
     if (policy.plan.role != Role::enforced || !policy.plan.policy->idempotency) continue;
-    auto remembered = owner_.replays_.take(replay_name(policy), policy.plan.limits.size(), began_);
+    auto remembered = owner_.replays_.take(replay_name(policy), began_);
     if (!remembered) continue;
     core::Decision own{.now = {}, .outcomes = *std::move(remembered)};
     core::judge(own);
@@ -168,10 +168,14 @@ void CheckCall::remember() {
   }
 }
 
-/// The cost too: a larger request is another one.
+/// The cost too: a larger request is another one. And the limits: what they said before a reload is over.
 std::string CheckCall::replay_name(const PolicyAnswer& policy) const {
-  return policy.plan.keys.front() + ' ' + std::to_string(request_.cost) + ' ' +
-         core::escape_key_value(request_.idempotency_key);
+  std::string name = policy.plan.keys.front() + ' ' + std::to_string(request_.cost);
+  for (const core::Limit& limit : policy.plan.limits) {
+    for (const std::int64_t number : {limit.limit, limit.capacity, limit.window.count()})
+      name += ' ' + std::to_string(number);
+  }
+  return name + ' ' + core::escape_key_value(request_.idempotency_key);
 }
 
 void CheckCall::finish() {

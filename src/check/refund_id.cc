@@ -72,6 +72,9 @@ std::string digest_of(std::span<const core::Limit> limits) {
     text += std::to_string(static_cast<int>(limit.algorithm));
     if (limit.algorithm == core::Algorithm::fixed_window)
       text += ' ' + std::to_string(limit.window.count()) + ' ' + (limit.zone ? limit.zone->name : "");
+    // Under a slower refill units could be missing again when the id is no longer remembered.
+    if (limit.algorithm == core::Algorithm::token_bucket)
+      text += ' ' + std::to_string(limit.limit) + ' ' + std::to_string(limit.window.count());
     text += ';';
   }
   return std::to_string(keyed_hash({}, text));

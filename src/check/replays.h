@@ -24,9 +24,8 @@ class Replays {
 
   explicit Replays(std::size_t remembered_max = kReplaysRememberedMax) : max_(remembered_max) {}
 
-  /// Takes one replay of what is remembered under `name`; empty: there is none left, or the policy had
-  /// another number of limits then.
-  [[nodiscard]] std::optional<Outcomes> take(const std::string& name, std::size_t limits, WallTime now);
+  /// Takes one replay of what is remembered under `name`; empty: there is none left.
+  [[nodiscard]] std::optional<Outcomes> take(const std::string& name, WallTime now);
   /// The request that took it was refused by another policy.
   void give_back(const std::string& name);
   /// From now on `replays` requests of this name are given `outcomes`, until `until`.

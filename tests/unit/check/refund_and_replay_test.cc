@@ -72,6 +72,18 @@ TEST(Refund, GivesNothingUnderALimitThatWasNotCharged) {
   EXPECT_EQ(world.allowed(11, {{"user", "a"}}), 0);
 }
 
+TEST(Refund, GivesNothingToABucketThatRefillsOtherwiseNow) {
+  const auto bucket = [](const char* refill) {
+    return "policies: [ { id: p, key: [user], capacity: 10, onStoreFailure: closed, " + std::string(refill) +
+           " } ]";
+  };
+  World world(kTen);
+  world.config = config_of(bucket("refillPerSecond: 10"));
+  const std::string id = world.check({{"user", "a"}}, 4).refund_id;
+  world.config = config_of(bucket("refillPerHour: 10"));
+  EXPECT_EQ(world.refund(id), false);
+}
+
 TEST(Refund, OfALocalShareThereIsNone) {
   World world(kTen);
   world.shared.away = true;
@@ -156,15 +168,29 @@ TEST(Idempotency, AReloadToFewerLimitsForgetsWhatWasAllowedUnderMore) {
   EXPECT_EQ(again.policies.at(0).outcomes.size(), 1u);
 }
 
+TEST(Idempotency, AReloadToALowerLimitForgetsWhatWasAllowedUnderTheHigher) {
+  const auto policies = [](const char* limit) {
+    return "policies: [ { id: p, key: [user], window: 1h, onStoreFailure: closed, limit: " +
+           std::string(limit) + ", idempotency: { ttl: 10m, maxReplays: 3 } } ]";
+  };
+  World world(kIdempotent);
+  world.config = config_of(policies("100"));
+  EXPECT_TRUE(world.ask(retry("k")).allowed());
+  world.config = config_of(policies("5"));
+  const Answer again = world.ask(retry("k"));
+  EXPECT_FALSE(again.policies.at(0).replayed);
+  EXPECT_LE(again.policies.at(0).outcomes.at(0).remaining, 5);
+}
+
 TEST(Idempotency, WhatIsRememberedIsBounded) {
   Replays replays(2);
   for (const char* name : {"a", "b", "c"}) replays.remember(name, {}, 1, testing::kT0 + 1h);
-  EXPECT_FALSE(replays.take("a", 0, testing::kT0));
-  EXPECT_TRUE(replays.take("b", 0, testing::kT0));
-  EXPECT_TRUE(replays.take("c", 0, testing::kT0));
-  EXPECT_FALSE(replays.take("c", 0, testing::kT0));
+  EXPECT_FALSE(replays.take("a", testing::kT0));
+  EXPECT_TRUE(replays.take("b", testing::kT0));
+  EXPECT_TRUE(replays.take("c", testing::kT0));
+  EXPECT_FALSE(replays.take("c", testing::kT0));
   replays.give_back("c");
-  EXPECT_TRUE(replays.take("c", 0, testing::kT0));
+  EXPECT_TRUE(replays.take("c", testing::kT0));
 }
 
 }  // namespace
