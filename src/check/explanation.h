@@ -12,7 +12,7 @@ namespace dripgate::check {
 struct Mismatch {
   const core::Policy* policy = nullptr;
   std::string name;                   // of the condition
-  std::vector<std::string> accepted;  // its patterns
+  std::vector<std::string> accepted;  // its patterns; those of a secret as its values are shown
 };
 
 struct Explanation {

@@ -244,6 +244,21 @@ TEST(Check, ANameMayCountWithoutCaseAndWhiteSpace) {
   EXPECT_TRUE(world.check({{"username", "man oj"}}).allowed());
 }
 
+TEST(Check, ExplainShowsTheSecretsOfAMatchAsItShowsThoseOfAKey) {
+  World world(R"(
+    - { id: p, key: [apiKey], limit: 1, window: 1h, onStoreFailure: closed, match: { apiKey: "live_4242" } }
+    - { id: any, key: [apiKey], limit: 1, window: 1h, onStoreFailure: closed, match: { apiKey: "*", plan: "free" } }
+)");
+  std::optional<Explanation> got;
+  world.checker.explain({.descriptor = {{"plan", "paid"}}},
+                        [&](Result<Explanation> explanation) { got = *std::move(explanation); });
+  ASSERT_TRUE(got);
+  ASSERT_EQ(got->others.size(), 2u);
+  ASSERT_EQ(got->others[0].accepted.size(), 1u);
+  EXPECT_EQ(got->others[0].accepted[0].size(), 16u);
+  EXPECT_EQ(got->others[0].accepted[0].find("4242"), std::string::npos);
+}
+
 TEST(Check, ExplainSaysWhyAPolicyDoesNotMatchAndTakesNothing) {
   World world(kOriginal);
   std::optional<Explanation> got;
