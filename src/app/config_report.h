@@ -1,5 +1,6 @@
 // ConfigReport: which config an instance runs, as it stands in Redis for operators to read. One hash of the
-// deployment, in which what is old goes; written by config_topic, read by fleet. Pure.
+// deployment, in which what is old goes; written by config_topic, read by fleet. Pure. Every process is one;
+// the number that shares the limits is store/redis/instances.h's.
 #pragma once
 
 #include <string>

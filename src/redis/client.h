@@ -54,8 +54,8 @@ class Client {
   /// that are being made; bounded by kEachPrimaryTimeout (options.h).
   virtual void each_primary(Words words, std::move_only_function<void(std::vector<NodeReply>)> done) = 0;
 
-  /// Which primary owns `key` now: a small number, kept by a primary and by the one that takes its place. 0 on
-  /// one server.
+  /// Which primary owns `key` now: a small number, kept by a primary and by the one that takes its place. 0
+  /// on one server.
   [[nodiscard]] virtual std::size_t shard(std::string_view key) const = 0;
   [[nodiscard]] virtual std::size_t shards() const = 0;
   /// Runs `task` right before the next write to that shard's connection: at the end of this turn of the loop,

@@ -62,7 +62,8 @@ struct Visit {
   http::Reply reply;
 
   [[nodiscard]] StreamService& service() const { return site->context.service; }
-  [[nodiscard]] GateService& gate() const { return *site->context.gate; }  // set for the endpoints of the gate
+  /// Set for the endpoints of the gate.
+  [[nodiscard]] GateService& gate() const { return *site->context.gate; }
   [[nodiscard]] const std::string& stream() const { return captured.at(0); }
   void answer(http::Response response);
   /// One line of what an operator changed; `subject` is a key or a dead letter's number, or empty.

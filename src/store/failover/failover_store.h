@@ -1,12 +1,12 @@
 // FailoverStore: the gate's checks, answered by the store while it answers, and by each policy's failure mode
 // while its shard does not. In front of the shared CounterStore; counters of this process in LocalCounters.
 //
-// A shard fails by timing out, by any error but invalid_argument, or by its open breaker; a counter that cannot
-// be read (corrupt, newer_version) fails its own request and opens nothing. Then `closed`
-// refuses as unavailable, `open` allows, `local` decides by this process' share. Charges on other shards are
-// asked as always. All charges of a request allow or nothing stays spent: what was taken before a refusal is
-// given back once, on the store by request id; what cannot be given back (a call that timed out may have
-// counted; the shard went away) stays spent.
+// A shard fails by timing out, by any error but invalid_argument, or by its open breaker; a counter that
+// cannot be read (corrupt, newer_version) fails its own request and opens nothing. Then `closed` refuses as
+// unavailable, `open` allows, `local` decides by this process' share. Charges on other shards are asked as
+// always. All charges of a request allow or nothing stays spent: what was taken before a refusal is given
+// back once, on the store by request id; what cannot be given back (a call that timed out may have counted;
+// the shard went away) stays spent.
 //
 // One per I/O thread, and single-threaded; LocalCounters are shared by all of a process.
 #pragma once

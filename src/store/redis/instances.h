@@ -1,5 +1,6 @@
 // Instances: how many processes share the limits, by heartbeats in Redis. For the share of each while Redis
-// is away (store/failover/local_counters.h). One per process, on its client's loop. Single-threaded.
+// is away (store/failover/local_counters.h). Not the instances of app/config_report, which are all processes,
+// whatever they do. One per process, on its client's loop. Single-threaded.
 #pragma once
 
 #include <functional>
