@@ -20,9 +20,12 @@ std::optional<config::Config> load_config(const std::string& path) {
 }
 
 std::optional<config::RedisStore> load_redis_store(const std::string& path) {
-  auto config = load_config(path);
-  if (!config) return std::nullopt;
-  if (auto* store = std::get_if<config::RedisStore>(&config->store)) return std::move(*store);
+  config::Loaded loaded = config::load(path, environment);
+  for (const config::Problem& problem : loaded.problems) complain(to_string(problem));
+  if (!loaded.store && !loaded.config) return std::nullopt;
+  if (loaded.store) {
+    if (auto* store = std::get_if<config::RedisStore>(&*loaded.store)) return std::move(*store);
+  }
   complain(path + " has no Redis; accepted: a config with store: { redis: ... }");
   return std::nullopt;
 }

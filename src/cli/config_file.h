@@ -12,8 +12,9 @@ namespace dripgate::cli {
 [[nodiscard]] std::optional<std::string> environment(const std::string& name);
 /// Prints what is wrong with it. Empty: it does not load.
 [[nodiscard]] std::optional<config::Config> load_config(const std::string& path);
-/// Its store, for verbs that ask Redis themselves. Empty: it does not load, or has another store; that is
-/// printed.
+/// Its store, for verbs that ask Redis themselves. Mistakes elsewhere in the file are printed and do not
+/// matter: who looks how a reload went has such a file. Empty: the store does not load, or is another; that
+/// is printed.
 [[nodiscard]] std::optional<config::RedisStore> load_redis_store(const std::string& path);
 
 }  // namespace dripgate::cli

@@ -44,6 +44,11 @@ int main(int count, char** arguments) {
   add_publish_verb(program, run);
   add_operate_verbs(program, run);
   add_redis_verbs(program, run);
+  program.set_version_flag("--version", version_text());
+  if (count == 1) {
+    print(program.help());
+    return kExitUsage;
+  }
   if (const std::string fault = unknown_verb(program, count, arguments); !fault.empty()) {
     complain(fault);
     return kExitUsage;

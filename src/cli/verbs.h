@@ -148,6 +148,7 @@ struct DemoOptions {
 };
 int run_demo(const DemoOptions& options);
 
+[[nodiscard]] std::string version_text();  // "dripgate 0.1.0"
 int run_version();
 
 }  // namespace dripgate::cli

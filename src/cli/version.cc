@@ -3,8 +3,12 @@
 
 namespace dripgate::cli {
 
+std::string version_text() {
+  return "dripgate " DRIPGATE_VERSION;
+}
+
 int run_version() {
-  print_line("dripgate " DRIPGATE_VERSION);
+  print_line(version_text());
   return kExitOk;
 }
 

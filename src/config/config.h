@@ -144,6 +144,7 @@ struct Loaded {
   std::vector<Problem> problems;          // errors and warnings, by position
   std::map<std::string, Place> places;    // "store", "server", "streams", "stream <id>"
   std::vector<std::string> secret_files;  // also of a set with errors
+  std::optional<Store> store;             // what the file names, where this part has no error
 };
 
 /// Looks an environment variable up for `{env: NAME}`; empty: not set. Only app reads the real environment.

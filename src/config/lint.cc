@@ -29,7 +29,8 @@ LintReport lint(const Loaded& loaded, const std::string& file) {
 }
 
 Loaded load_for_lint(const std::string& file) {
-  return load(file, [](const std::string& name) { return "set-when-it-runs-" + name; });
+  // It may stand for a token or for the url of a Redis: both are read from it.
+  return load(file, [](const std::string& name) { return "redis://set-when-it-runs." + name; });
 }
 
 }  // namespace dripgate::config

@@ -47,13 +47,17 @@ void read_content(const Fields& file, Config& config, Context& context) {
   }
 }
 
-Config read_config(const Fields& file, Context& context) {
+Config read_config(const Fields& file, Context& context, std::optional<Store>& store_alone) {
   Config config;
   config.file = context.report.file();
   if (const Node* scope = file.find("scope")) {
     config.scope = read_name(*scope, "scope", context.report).value_or("");
   }
-  if (const Node* store = file.find("store")) config.store = read_store(*store, context);
+  if (const Node* store = file.find("store")) {
+    const std::size_t errors = context.report.errors();
+    config.store = read_store(*store, context);
+    if (context.report.errors() == errors) store_alone = config.store;
+  }
   read_content(file, config, context);
   if (const Node* server = file.find("server")) config.server = read_server(*server, context);
   if (!config.streams.empty() && !file.mentions("store")) {
@@ -84,7 +88,7 @@ std::map<std::string, Place> find_places(const Node& tree) {
 }
 
 Loaded unreadable(const std::string& file, std::string why) {
-  return {std::nullopt, {{file, 1, 1, false, "the file cannot be read: " + std::move(why)}}, {}, {}};
+  return {std::nullopt, {{file, 1, 1, false, "the file cannot be read: " + std::move(why)}}, {}, {}, {}};
 }
 
 }  // namespace
@@ -101,7 +105,7 @@ Loaded parse(std::string_view text, const std::string& file, const Environment& 
   Loaded loaded;
   if (const auto tree = read_tree(report)) {
     const Fields fields(*tree, "the file", kFileKeys, report);
-    Config config = fields.is_map() ? read_config(fields, context) : Config{};
+    Config config = fields.is_map() ? read_config(fields, context, loaded.store) : Config{};
     config.version = sha256_hex(text, kVersionDigits);
     if (!report.has_errors()) loaded.config = std::move(config);
     loaded.places = find_places(*tree);

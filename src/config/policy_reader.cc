@@ -13,6 +13,7 @@
 #include "config/override_reader.h"
 #include "config/pattern.h"
 #include "config/scalars.h"
+#include "config/spelling.h"
 #include "config/words.h"
 
 namespace dripgate::config {
@@ -54,7 +55,13 @@ void read_pattern(const Node& node, core::MatchTerm& term, Context& context) {
     }
     return std::nullopt;
   }();
-  if (problem) context.report.error(node.at, problem->detail);
+  if (problem) {
+    context.report.error(node.at, problem->detail);
+  } else if (const std::string usual = spelled(term.name, *text); usual != *text) {
+    context.report.warning(
+        node.at, "match " + term.name + " " + in_quotes(*text) +
+                     ": requests are spelled otherwise, so it never matches; accepted: " + in_quotes(usual));
+  }
   term.patterns.push_back(*text);
 }
 

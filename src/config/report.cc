@@ -13,7 +13,7 @@ std::string to_string(const Problem& problem) {
 }
 
 void Report::error(Mark at, std::string message) {
-  errors_ = true;
+  ++errors_;
   problems_.push_back({file_, at.line, shown_column(at), false, std::move(message)});
 }
 

@@ -26,7 +26,8 @@ class Report {
   void error(Mark at, std::string message);
   void warning(Mark at, std::string message);
 
-  [[nodiscard]] bool has_errors() const { return errors_; }
+  [[nodiscard]] bool has_errors() const { return errors_ > 0; }
+  [[nodiscard]] std::size_t errors() const { return errors_; }
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] std::string_view text() const { return text_; }
   /// "line 6, column 5": for a second place named inside a message.
@@ -40,7 +41,7 @@ class Report {
   std::string file_;
   std::string_view text_;
   std::vector<Problem> problems_;
-  bool errors_ = false;
+  std::size_t errors_ = 0;
 };
 
 }  // namespace dripgate::config

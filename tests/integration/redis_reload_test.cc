@@ -98,6 +98,11 @@ TEST_F(RedisReload, AWrongFileKeepsTheLastGoodSetAndIsToldWithItsPlace) {
   const auto refused = after["worker"].at("refused").get<std::string>();
   EXPECT_NE(refused.find("worker.yaml:"), std::string::npos) << refused;
   EXPECT_NE(refused.find("extra"), std::string::npos) << refused;
+  // Asked with the broken file itself: what the file says of its Redis is enough.
+  const Finished asked = run({"instances", "-c", worker_file, "--json"}, processes.folder.path("broken"));
+  EXPECT_EQ(asked.code, 0);
+  EXPECT_NE(asked.err.find("extra"), std::string::npos) << asked.err;
+  EXPECT_EQ(by_part(Json::parse(asked.out)).size(), 2u) << asked.out;
 
   write_file(worker_file, read_file(processes.config()));
   EXPECT_EQ(verb({"reload", "--wait", "30s"}).code, 0);

@@ -180,6 +180,7 @@ TEST(Verbs, PublishTellsTheTruthInItsExitCode) {
   EXPECT_EQ(processes.ask({"publish", "payouts", "/nonexistent"}).code, 2);
   const Finished no_verb = processes.ask({"bogus"});
   EXPECT_EQ(no_verb.code, 2);
+  EXPECT_EQ(processes.ask({"--version"}).code, 0);
   EXPECT_TRUE(has(no_verb.err, "there is no verb 'bogus'; the verbs are")) << no_verb.err;
   processes.up().kill_hard();
   const Finished unreachable = processes.publish(payout_lines("q", 3, 1));

@@ -204,6 +204,38 @@ TEST(Reference, HasAnExampleThatLoadsWithoutAProblem) {
   EXPECT_THAT(texts(loaded), ::testing::IsEmpty());
 }
 
+TEST(Lint, TakesARedisUrlFromTheEnvironmentWhateverIsSetHere) {
+  const std::string file = ::testing::TempDir() + "redis-url-env.yaml";
+  std::ofstream(file) << "store: { redis: { url: { env: REDIS_URL } } }\n"
+                         "policies: [ { id: p, key: [ip], limit: 1, window: 1m, onStoreFailure: open } ]\n";
+  const auto loaded = load_for_lint(file);
+  EXPECT_TRUE(loaded.config);
+  EXPECT_THAT(texts(loaded), ::testing::IsEmpty());
+}
+
+TEST(Lint, WarnsOfAMatchThatNoRequestIsSpelledLike) {
+  const auto warned = [](const std::string& match) {
+    return warning_of(
+        "policies: [ { id: p, key: [ip], limit: 1, window: 1m, onStoreFailure: open, match: { " + match +
+        " } } ]\n");
+  };
+  EXPECT_THAT(warned("method: post"),
+              HasSubstr("match method 'post': requests are spelled otherwise, so it never "
+                        "matches; accepted: 'POST'"));
+  EXPECT_THAT(warned("path: /search/"), HasSubstr("accepted: '/search'"));
+  EXPECT_THAT(warned("path: '/a//./b?q=1'"), HasSubstr("accepted: '/a/b'"));
+  EXPECT_THAT(warned("route: POST /auth/login/"), HasSubstr("accepted: 'POST /auth/login'"));
+  EXPECT_THAT(warned("host: API.example.com"), HasSubstr("accepted: 'api.example.com'"));
+  for (const char* usual : {"method: POST", "path: '/'", "path: '/api/*'", "route: 'GET /users/{id}'",
+                            "route: '/api/**'", "host: api.example.com", "plan: Free/"})
+    EXPECT_EQ(
+        texts(parse("policies: [ { id: p, key: [ip], limit: 1, window: 1m, onStoreFailure: open, match: { " +
+                        std::string(usual) + " } } ]\n",
+                    "f.yaml")),
+        std::vector<std::string>{})
+        << usual;
+}
+
 TEST(Reference, NamesEveryAcceptedKey) {
   const std::string text = reference();
   const std::string unknown =
