@@ -4,6 +4,7 @@
 
 #include "app/file_counters.h"
 #include "app/redis_options.h"
+#include "core/names.h"
 #include "redis/make_client.h"
 #include "store/memory/stores.h"
 #include "store/redis/stores.h"
@@ -12,16 +13,7 @@ namespace dripgate::app {
 namespace {
 
 std::string_view word_of(std::optional<core::FailureMode> mode) {
-  if (!mode) return "none";
-  switch (*mode) {
-    case core::FailureMode::local:
-      return "local";
-    case core::FailureMode::open:
-      return "open";
-    case core::FailureMode::closed:
-      return "closed";
-  }
-  return "none";
+  return mode ? core::to_string(*mode) : "none";
 }
 
 std::string_view word_of(const check::PolicyAnswer& policy) {
@@ -122,7 +114,7 @@ void Gate::show_store() {
   for (std::size_t code = 0; code < store::kErrorCodes; ++code)
     figures.errors.emplace_back(to_string(static_cast<ErrorCode>(code)), counters.store_errors[code].load());
   for (const auto mode : {core::FailureMode::local, core::FailureMode::open, core::FailureMode::closed})
-    figures.degraded.emplace_back(word_of(std::optional(mode)),
+    figures.degraded.emplace_back(core::to_string(mode),
                                   counters.degraded[static_cast<std::size_t>(mode)].load());
   figures.breaker_openings = counters.openings.load();
   figures.probes = counters.probes.load();

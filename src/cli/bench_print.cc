@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/console.h"
+#include "core/names.h"
 
 namespace dripgate::cli {
 namespace {
@@ -14,18 +15,6 @@ using Json = nlohmann::ordered_json;
 using capacity::BenchResult;
 using capacity::Load;
 using capacity::Step;
-
-const char* word(core::Algorithm algorithm) {
-  switch (algorithm) {
-    case core::Algorithm::token_bucket:
-      return "token-bucket";
-    case core::Algorithm::sliding_log:
-      return "sliding-log";
-    case core::Algorithm::fixed_window:
-      return "fixed-window";
-  }
-  std::unreachable();
-}
 
 double ms(Duration span) {
   return static_cast<double>(span.count()) / 1000;
@@ -122,7 +111,7 @@ Json to_json(const std::vector<Step>& steps) {
 Json accuracy_json(const BenchResult& result) {
   Json all = Json::array();
   for (const capacity::Accuracy& one : result.accuracy)
-    all.push_back({{"algorithm", word(one.algorithm)},
+    all.push_back({{"algorithm", core::to_string(one.algorithm)},
                    {"limit", one.limit},
                    {"asked", one.asked},
                    {"admitted", one.admitted},
@@ -144,7 +133,7 @@ std::string bench_text(const BenchResult& result, const Load& load, Duration lat
   text += fmt::format("         per shard at most: {} calls/s\n", shard_rates(result.saturation));
   text += fmt::format("\naccuracy {} clients, one key: admitted / limit\n", result.clients);
   for (const capacity::Accuracy& one : result.accuracy)
-    text += fmt::format("  {:<12}  {} / {} = {:.3f} of {} calls, {} failed\n", word(one.algorithm),
+    text += fmt::format("  {:<12}  {} / {} = {:.3f} of {} calls, {} failed\n", core::to_string(one.algorithm),
                         one.admitted, one.limit, one.ratio(), one.asked, one.failed);
   text += result.bytes_per_key > 0 ? fmt::format("\nmemory   {:.0f} B per key\n", result.bytes_per_key)
                                    : std::string("\nmemory   unknown: INFO does not tell\n");

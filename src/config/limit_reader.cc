@@ -19,9 +19,8 @@ using core::Units;
 constexpr Duration kDay = std::chrono::hours{24};
 constexpr std::size_t kZoneBytesMax = 64;
 
-constexpr std::array kAlgorithms{Word{"token-bucket", Algorithm::token_bucket},
-                                 Word{"sliding-log", Algorithm::sliding_log},
-                                 Word{"fixed-window", Algorithm::fixed_window}};
+constexpr std::array kAlgorithms{named(Algorithm::token_bucket), named(Algorithm::sliding_log),
+                                 named(Algorithm::fixed_window)};
 
 struct PerWindow {
   std::string_view key;

@@ -36,9 +36,8 @@ constexpr auto kPolicyKeys = joined_keys(
 constexpr std::array<std::string_view, 4> kKeyPartKeys{"name", "secret", "trim", "lower"};
 constexpr std::array<std::string_view, 2> kIdempotencyKeys{"ttl", "maxReplays"};
 
-constexpr std::array kFailureModes{Word{"local", core::FailureMode::local},
-                                   Word{"open", core::FailureMode::open},
-                                   Word{"closed", core::FailureMode::closed}};
+constexpr std::array kFailureModes{named(core::FailureMode::local), named(core::FailureMode::open),
+                                   named(core::FailureMode::closed)};
 constexpr std::array kMissingKeys{Word{"deny", core::MissingKey::deny},
                                   Word{"defaultKey", core::MissingKey::default_key},
                                   Word{"skip", core::MissingKey::skip}};

@@ -13,6 +13,7 @@
 #include "config/report.h"
 #include "config/words.h"
 #include "config/yaml_tree.h"
+#include "core/names.h"
 
 namespace dripgate::config {
 
@@ -47,6 +48,12 @@ struct Word {
   std::string_view word;
   E value;
 };
+
+/// A value under the name that it has everywhere (core/names.h).
+template <class E>
+[[nodiscard]] constexpr Word<E> named(E value) {
+  return {core::to_string(value), value};
+}
 
 /// One of a fixed set of words.
 template <class E, std::size_t N>

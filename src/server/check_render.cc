@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/names.h"
 #include "server/check_text.h"
 #include "server/gate_headers.h"
 #include "server/json_text.h"
@@ -14,18 +15,6 @@ namespace {
 using check::PolicyAnswer;
 using check::Role;
 using Json = nlohmann::ordered_json;
-
-std::string_view word_of(core::FailureMode mode) {
-  switch (mode) {
-    case core::FailureMode::local:
-      return "local";
-    case core::FailureMode::open:
-      return "open";
-    case core::FailureMode::closed:
-      return "closed";
-  }
-  return "unknown";
-}
 
 std::string_view word_of(Role role) {
   switch (role) {
@@ -39,18 +28,6 @@ std::string_view word_of(Role role) {
       return "skipped";
     case Role::refuses:
       return "refuses";
-  }
-  return "unknown";
-}
-
-std::string_view word_of(core::Algorithm algorithm) {
-  switch (algorithm) {
-    case core::Algorithm::token_bucket:
-      return "token-bucket";
-    case core::Algorithm::sliding_log:
-      return "sliding-log";
-    case core::Algorithm::fixed_window:
-      return "fixed-window";
   }
   return "unknown";
 }
@@ -93,7 +70,7 @@ void append_deciding(JsonText& json, const check::Answer& answer) {
 
 Json limit_json(const PolicyAnswer& policy, std::size_t index) {
   const core::Limit& limit = policy.plan.limits[index];
-  Json out{{"algorithm", word_of(limit.algorithm)},
+  Json out{{"algorithm", core::to_string(limit.algorithm)},
            {"limit", limit.limit},
            {"windowMs", std::chrono::ceil<std::chrono::milliseconds>(limit.window).count()},
            {"capacity", limit.max_cost()},
@@ -133,7 +110,8 @@ void append_decision(std::string& out, const check::Answer& answer, bool legacy)
   json.name("retryAfterSeconds")
       .number_or_null(answer.retry_after ? std::optional(wait_seconds(*answer.retry_after)) : std::nullopt);
   json.name("retryAfterMs").number_or_null(wait_ms(answer.retry_after));
-  answer.degraded ? json.name("degraded").text(word_of(*answer.degraded)) : json.name("degraded").raw("null");
+  answer.degraded ? json.name("degraded").text(core::to_string(*answer.degraded))
+                  : json.name("degraded").raw("null");
   answer.refund_id.empty() ? json.name("id").raw("null") : json.name("id").text(answer.refund_id);
   json.name("policies").open('[');
   for (const PolicyAnswer& policy : answer.policies) append_policy(json, policy);

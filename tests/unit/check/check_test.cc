@@ -6,23 +6,6 @@
 namespace dripgate::check {
 namespace {
 
-constexpr const char* kOriginal = R"(
-    - id: api-free
-      match: { plan: free }
-      key: [apiKey]
-      algorithm: token-bucket
-      capacity: 20
-      refillPerMinute: 100
-      onStoreFailure: local
-    - id: login
-      match: { route: "POST /auth/login" }
-      key: [ip, username]
-      algorithm: sliding-log
-      limit: 10
-      window: 60s
-      onStoreFailure: closed
-)";
-
 TEST(Check, TwentyPassAtOnceAndTheTwentyFirstWaitsForItsToken) {
   World world(kOriginal);
   const core::Descriptor free{{"plan", "free"}, {"apiKey", "secret"}};

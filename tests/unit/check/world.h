@@ -19,6 +19,24 @@ namespace dripgate::check {
 
 using namespace std::chrono_literals;
 
+/// The policies of the original design.
+inline constexpr const char* kOriginal = R"(
+    - id: api-free
+      match: { plan: free }
+      key: [apiKey]
+      algorithm: token-bucket
+      capacity: 20
+      refillPerMinute: 100
+      onStoreFailure: local
+    - id: login
+      match: { route: "POST /auth/login" }
+      key: [ip, username]
+      algorithm: sliding-log
+      limit: 10
+      window: 60s
+      onStoreFailure: closed
+)";
+
 /// A memory store that can go away: every call then fails at once.
 class FickleStore final : public store::CounterStore {
  public:

@@ -8,6 +8,7 @@
 
 #include "envoy/service/ratelimit/v3/rls.pb.h"
 #include "unit/check/world.h"
+#include "unit/server/checker_service.h"
 
 namespace dripgate::rls {
 namespace {
@@ -38,21 +39,6 @@ RateLimitRequest message(const std::vector<Entries>& descriptors, const std::str
   return message;
 }
 
-class CheckerService final : public server::GateService {
- public:
-  explicit CheckerService(check::Checker& checker) : checker_(checker) {}
-  void check(check::Request request, Done<check::Answer> done) override {
-    checker_.check(std::move(request), std::move(done));
-  }
-  void refund(const std::string& id, Done<bool> done) override { checker_.refund(id, std::move(done)); }
-  void explain(check::Request request, Done<check::Explanation> done) override {
-    checker_.explain(std::move(request), std::move(done));
-  }
-
- private:
-  check::Checker& checker_;
-};
-
 /// Messages in, messages out, over a real Checker on virtual time.
 struct Edge {
   explicit Edge(const std::string& policies) : world(policies) {}
@@ -75,7 +61,7 @@ struct Edge {
   }
 
   World world;
-  CheckerService gate{world.checker};
+  server::testing::CheckerService gate{world.checker};
 };
 
 std::string header(const RateLimitResponse& response, const std::string& name) {

@@ -2,41 +2,12 @@
 #pragma once
 
 #include "unit/check/world.h"
+#include "unit/server/checker_service.h"
 #include "unit/server/fake_service.h"
 
 namespace dripgate::server::testing {
 
-class CheckerService final : public GateService {
- public:
-  explicit CheckerService(check::Checker& checker) : checker_(checker) {}
-  void check(check::Request request, Done<check::Answer> done) override {
-    checker_.check(std::move(request), std::move(done));
-  }
-  void refund(const std::string& id, Done<bool> done) override { checker_.refund(id, std::move(done)); }
-  void explain(check::Request request, Done<check::Explanation> done) override {
-    checker_.explain(std::move(request), std::move(done));
-  }
-
- private:
-  check::Checker& checker_;
-};
-
-inline constexpr const char* kOriginal = R"(
-    - id: api-free
-      match: { plan: free }
-      key: [apiKey]
-      algorithm: token-bucket
-      capacity: 20
-      refillPerMinute: 100
-      onStoreFailure: local
-    - id: login
-      match: { route: "POST /auth/login" }
-      key: [ip, username]
-      algorithm: sliding-log
-      limit: 10
-      window: 60s
-      onStoreFailure: closed
-)";
+using check::kOriginal;
 
 struct GateApi {
   /// `server`: members of `server:`, in one line.
