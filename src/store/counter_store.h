@@ -25,7 +25,7 @@ using Charges = absl::InlinedVector<Charge, core::kChargesInPlace>;  // at most 
 struct Refund {
   Charges charges;       // as consumed
   WallTime consumed_at;  // Decision.now of the consume: units of an older window are not given to a later one
-  std::string request_id;  // the same id refunds once
+  std::string request_id;  // spent by its first refund, whatever that gave back
 };
 
 struct CounterView {

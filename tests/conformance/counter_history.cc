@@ -154,7 +154,7 @@ std::string CounterHistory::refund(const HistoryStep& step) {
   (expected         ? reached_.refunds_given
    : taken.refunded ? reached_.refunds_repeated
                     : reached_.refunds_refused)++;
-  taken.refunded = taken.refunded || expected;
+  taken.refunded = true;
   return differ("refund", *answer, expected);
 }
 

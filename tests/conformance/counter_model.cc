@@ -185,7 +185,7 @@ core::Decision CounterModel::decide(const store::Charges& charges, WallTime now,
 }
 
 bool CounterModel::refund(const store::Refund& refund, WallTime now) {
-  if (refunded_.contains(refund.request_id)) return false;
+  if (!refunded_.insert(refund.request_id).second) return false;
   bool given = false;
   for (const store::Charge& charge : refund.charges) {
     const auto known = counters_.find(charge.key);
@@ -194,7 +194,6 @@ bool CounterModel::refund(const store::Refund& refund, WallTime now) {
       given = true;
     }
   }
-  if (given) refunded_.insert(refund.request_id);
   return given;
 }
 

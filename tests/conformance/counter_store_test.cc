@@ -167,6 +167,20 @@ TEST_P(Counters, ARefundGivesBackOncePerRequestId) {
   }
 }
 
+TEST_P(Counters, ARefundIsOneAskingForAllItsKeysWhateverEachOfThemHadToGive) {
+  const store::Charges taken{charge("k", kWindow, 1), charge("other", kWindow, 1)};
+  EXPECT_EQ(consume(taken).verdict, Verdict::allow);
+  EXPECT_TRUE(reset("k"));
+  EXPECT_TRUE(refund(taken, clock.now(), "r"));
+  EXPECT_EQ(consume(taken).verdict, Verdict::allow);
+  EXPECT_FALSE(refund(taken, clock.now(), "r"));
+
+  EXPECT_TRUE(reset("k"));
+  EXPECT_FALSE(refund({charge("k", kWindow, 1)}, clock.now(), "nothing to give"));
+  EXPECT_EQ(consume(kWindow, 1).verdict, Verdict::allow);
+  EXPECT_FALSE(refund({charge("k", kWindow, 1)}, clock.now(), "nothing to give"));
+}
+
 TEST_P(Counters, ARefundNeverReachesALaterWindow) {
   const WallTime taken_at = clock.now();
   EXPECT_EQ(consume(kWindow, 10).verdict, Verdict::allow);

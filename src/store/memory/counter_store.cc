@@ -103,9 +103,9 @@ Result<bool> MemoryCounterStore::give_back(const Refund& refund) {
                 "the memory store remembers " + std::to_string(kRefundIdsMax) +
                     " refunds, its most; the units stay spent",
                 true);
-  if (!table_.refund(Fingerprinted(table_, refund.charges).get(), refund.consumed_at, *now)) return false;
-  refunds_.add(id, calls::refund_expiry(refund));
-  return true;
+  const WallTime expires = calls::refund_expiry(refund);
+  if (expires > *now) refunds_.add(id, expires);
+  return table_.refund(Fingerprinted(table_, refund.charges).get(), refund.consumed_at, *now);
 }
 
 Result<CounterView> MemoryCounterStore::view(Charges charges) {

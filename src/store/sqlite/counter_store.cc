@@ -105,10 +105,11 @@ Result<bool> SqliteCounterStore::give_back(const Refund& refund) {
     rows_.mark(*(*slots)[i]);
     given = true;
   }
-  if (!given) return false;
-  (*memory)->second.row.expires = calls::refund_expiry(refund);
+  const WallTime expires = calls::refund_expiry(refund);
+  if (expires <= *now) return given;
+  (*memory)->second.row.expires = expires;
   rows_.mark(**memory);
-  return true;
+  return given;
 }
 
 Result<void> SqliteCounterStore::clear(const std::string& key) {

@@ -6,7 +6,8 @@
 --         back (us) and of a window its start; and "-" or, to undo a request that was refused elsewhere, the
 --         counter's text before it (none: empty)
 -- Reply   {"trouble given seconds us" (given: 1 if anything was), then the texts of unknown format}
--- Why     idempotent: a refund that timed out may be asked again.
+-- Why     idempotent: a refund that timed out may be asked again. The id is spent also where nothing was given back:
+--         else a key that was reset and used again would give at the second asking, on one of several nodes.
 local floor = ARGV[1] + 0
 -- uses: lib_clock.lua lib_counter.lua
 local taken_at, record = ARGV[2] + 0, KEYS[#KEYS]
@@ -102,7 +103,7 @@ if not trouble then
     end
     given = '1'
   end
-  if given == '1' then
+  if not texts[#KEYS] and now < ARGV[3] + 0 then
     redis.call('SET', record, '1', 'PX', string.format('%d', max(1000, math.ceil((ARGV[3] - raw) / 1000))))
   end
 end
