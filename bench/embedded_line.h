@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "app/embedded_engine.h"
-#include "app/real_clock.h"
 #include "config/config.h"
+#include "runtime/real_clock.h"
 #include "store/sqlite/stores.h"
 
 namespace dripgate::bench {
@@ -26,11 +26,11 @@ class HandExecutor final : public Executor {
  public:
   void post(Task task) override { ready_.push_back(std::move(task)); }
   void post_after(Duration delay, Task task) override {
-    later_.emplace(app::mono_now() + delay, std::move(task));
+    later_.emplace(runtime::mono_now() + delay, std::move(task));
   }
   /// Runs up to kTurnTasksMax tasks; how many.
   std::size_t run_turn() {
-    while (!later_.empty() && later_.begin()->first <= app::mono_now()) {
+    while (!later_.empty() && later_.begin()->first <= runtime::mono_now()) {
       ready_.push_back(std::move(later_.extract(later_.begin()).mapped()));
     }
     std::size_t ran = 0;
@@ -108,10 +108,10 @@ class EmbeddedLine {
     decided_.committed();
   }
   [[nodiscard]] Decided& decided() { return decided_; }
-  [[nodiscard]] app::RealClock& clock() { return clock_; }
+  [[nodiscard]] runtime::RealClock& clock() { return clock_; }
 
  private:
-  app::RealClock clock_;
+  runtime::RealClock clock_;
   HandExecutor executor_;
   Decided decided_;
   config::StreamSettings settings_;

@@ -23,9 +23,9 @@ std::vector<double> fsync_floor(const std::string& path) {
   const std::string block(512, 'x');
   std::vector<double> took;
   for (std::uint64_t i = 0; i < kEvents / 4; ++i) {
-    const MonoTime start = app::mono_now();
+    const MonoTime start = runtime::mono_now();
     if (write(file, block.data(), block.size()) != 512 || fdatasync(file) != 0) std::abort();
-    took.push_back(static_cast<double>((app::mono_now() - start).count()));
+    took.push_back(static_cast<double>((runtime::mono_now() - start).count()));
   }
   close(file);
   std::filesystem::remove(path);
@@ -37,10 +37,11 @@ std::vector<double> drip_latency(const std::string& path) {
   std::vector<double> took;
   std::deque<MonoTime>
       waiting;  // due times of events that are published and not yet decided: an open loop hides no queueing
-  const MonoTime start = app::mono_now();
+  const MonoTime start = runtime::mono_now();
   std::uint64_t next = 0;
   while (took.size() < kEvents) {
-    for (; next < kEvents && app::mono_now() >= start + kApart * static_cast<std::int64_t>(next); ++next) {
+    for (; next < kEvents && runtime::mono_now() >= start + kApart * static_cast<std::int64_t>(next);
+         ++next) {
       line.publish(next, bench::event_body(next, 100));
       waiting.push_back(start + kApart * static_cast<std::int64_t>(next));
     }
@@ -49,7 +50,7 @@ std::vector<double> drip_latency(const std::string& path) {
     line.run_turn();
     line.end_turn();
     for (std::uint64_t i = before; i < line.decided().durable(); ++i) {
-      took.push_back(static_cast<double>((app::mono_now() - waiting.front()).count()));
+      took.push_back(static_cast<double>((runtime::mono_now() - waiting.front()).count()));
       waiting.pop_front();
     }
   }

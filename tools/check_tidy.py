@@ -12,11 +12,11 @@ README_LINES_MAX = 40
 
 # Calls that belong to one place only: pattern, where it may stand, what to use instead.
 BANNED = [
-    (r"\b(system_clock|steady_clock|high_resolution_clock)::now\b", ("src/app/real_clock.cc",), "take a Clock (base/time.h) or `now` as an argument"),
-    (r"\bgettimeofday\b|\bclock_gettime\b|\bstd::time\(", ("src/app/real_clock.cc",), "take a Clock (base/time.h)"),
+    (r"\b(system_clock|steady_clock|high_resolution_clock)::now\b", ("src/runtime/real_clock.cc",), "take a Clock (base/time.h) or `now` as an argument"),
+    (r"\bgettimeofday\b|\bclock_gettime\b|\bstd::time\(", ("src/runtime/real_clock.cc",), "take a Clock (base/time.h)"),
     (r"\bsleep_for\b|\bsleep_until\b|\busleep\(|\bnanosleep\(", (), "post_after on an Executor (base/time.h)"),
     (r"\bgetenv\b", ("src/app/", "src/cli/"), "config::Environment, filled by app"),
-    (r"\bstd::(thread|jthread|async)\b", ("src/app/",), "an Executor; app owns the threads"),
+    (r"\bstd::(thread|jthread|async)\b", ("src/app/", "src/runtime/"), "an Executor; app and runtime own the threads"),
     (r"#include <(iostream|ostream|istream)>", ("src/cli/",), "obs/log.h for logs; printing belongs to cli"),
     (r"\bstd::(cout|cerr)\b|\bprintf\(", ("src/cli/",), "obs/log.h for logs; printing belongs to cli"),
     (r"\b(srand|rand)\(", (), "a seeded generator passed in"),

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "app/file_limit.h"
-#include "app/real_clock.h"
+#include "runtime/real_clock.h"
 
 namespace dripgate::app {
 namespace {
@@ -15,8 +15,9 @@ constexpr std::size_t kServerLoop = 0;
 constexpr std::size_t kSinkLoop = 1;
 
 std::unique_ptr<Clock> make_clock(const AppOptions& options) {
-  if (options.clock_scale == 1 && !options.clock_start) return std::make_unique<RealClock>();
-  return std::make_unique<ScaledClock>(options.clock_start.value_or(RealClock{}.now()), options.clock_scale);
+  if (options.clock_scale == 1 && !options.clock_start) return std::make_unique<runtime::RealClock>();
+  return std::make_unique<runtime::ScaledClock>(options.clock_start.value_or(runtime::RealClock{}.now()),
+                                                options.clock_scale);
 }
 
 }  // namespace

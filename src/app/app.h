@@ -92,7 +92,7 @@ class App {
   std::atomic<std::int64_t> reload_asked_{kNoReload};
   server::ConfigState config_;  // of the owner's thread; others have Health's
   VerdictBoard board_;
-  Loop loop_;
+  runtime::Loop loop_;
   IoThreads io_;
   DripWatch watch_;
   std::map<std::string, std::unique_ptr<http::HttpSink>> sinks_;

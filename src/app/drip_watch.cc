@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "app/real_clock.h"
+#include "runtime/real_clock.h"
 
 namespace dripgate::app {
 namespace {
@@ -45,7 +45,7 @@ void DripWatch::on_rebook(const core::Stream& stream, std::string_view, WallTime
 
 std::optional<std::int64_t> DripWatch::left_out(const core::Stream& stream, std::string_view kind) {
   Muted& muted = muted_[stream.id + "/" + std::string(kind)];
-  const MonoTime now = mono_now();
+  const MonoTime now = runtime::mono_now();
   if (now < muted.until) {
     ++muted.lines;
     return std::nullopt;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "app/broker_ports.h"
-#include "app/real_clock.h"
 #include "broker/sqlite/after_commit_sink.h"
+#include "runtime/real_clock.h"
 #include "store/memory/stores.h"
 #include "store/sqlite/stores.h"
 

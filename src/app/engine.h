@@ -8,9 +8,9 @@
 
 #include "app/health.h"
 #include "app/lines.h"
-#include "app/loop.h"
 #include "app/turn.h"
 #include "obs/log.h"
+#include "runtime/loop.h"
 #include "store/booking_store.h"
 #include "store/counter_store.h"
 
@@ -22,7 +22,7 @@ inline constexpr const char* kDiskFull =
 
 /// What an Engine works with; everything outlives it.
 struct EngineContext {
-  Loop& loop;
+  runtime::Loop& loop;
   Clock& clock;
   const config::Snapshot& snapshot;
   drip::Observer& observer;

@@ -16,7 +16,8 @@ inline constexpr Duration kFileAnswerMax = 250ms;
 
 class FileCounters final : public store::CounterStore {
  public:
-  FileCounters(net::IoLoop& gate, Loop& loop, Engine& engine) : gate_(gate), loop_(loop), engine_(engine) {}
+  FileCounters(net::IoLoop& gate, runtime::Loop& loop, Engine& engine)
+      : gate_(gate), loop_(loop), engine_(engine) {}
 
   void consume(store::Charges charges, Done<core::Decision> done) override;
   void peek(store::Charges charges, Done<core::Decision> done) override;
@@ -29,7 +30,7 @@ class FileCounters final : public store::CounterStore {
   void ask(Done<T> done, std::move_only_function<void(store::CounterStore&, Done<T>)> question);
 
   net::IoLoop& gate_;
-  Loop& loop_;
+  runtime::Loop& loop_;
   Engine& engine_;
 };
 

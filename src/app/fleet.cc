@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "app/lua/texts.h"
-#include "app/redis_options.h"
 #include "redis/make_client.h"
+#include "runtime/redis_options.h"
 
 namespace dripgate::app {
 namespace {
@@ -43,7 +43,7 @@ Result<std::vector<ConfigReport>> reports_in(const redis::Reply& reply) {
 
 Result<std::unique_ptr<Fleet>> Fleet::make(const config::RedisStore& store) {
   std::unique_ptr<Fleet> fleet(new Fleet(store.key_prefix));
-  auto client = redis::make_client(fleet->loop_, redis_options(store));
+  auto client = redis::make_client(fleet->loop_, runtime::redis_options(store));
   if (!client) return std::unexpected(std::move(client.error()));
   fleet->client_ = std::move(*client);
   return fleet;

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "app/file_counters.h"
-#include "app/redis_options.h"
 #include "core/names.h"
 #include "redis/make_client.h"
+#include "runtime/redis_options.h"
 #include "store/memory/stores.h"
 #include "store/redis/stores.h"
 
@@ -36,7 +36,8 @@ std::string_view word_of(const check::PolicyAnswer& policy) {
 
 }  // namespace
 
-Gate::Gate(GateContext context) : context_(context), steady_(RealClock{}.now(), 1), local_(steady_) {}
+Gate::Gate(GateContext context)
+    : context_(context), steady_(runtime::RealClock{}.now(), 1), local_(steady_) {}
 
 Gate::~Gate() = default;
 
@@ -63,7 +64,7 @@ Result<void> Gate::open() {
 }
 
 Result<void> Gate::open_redis(const config::RedisStore& store) {
-  redis::Options options = redis_options(store);
+  redis::Options options = runtime::redis_options(store);
   options.timeout = store.timeout;
   auto client = redis::make_client(context_.io, std::move(options));
   if (!client) return std::unexpected(client.error());

@@ -9,11 +9,11 @@
 #include <string>
 
 #include "app/engine.h"
-#include "app/real_clock.h"
 #include "check/check.h"
 #include "net/io_loop.h"
 #include "obs/metrics.h"
 #include "redis/client.h"
+#include "runtime/real_clock.h"
 #include "server/gate_service.h"
 #include "store/failover/failover_store.h"
 #include "store/redis/instances.h"
@@ -23,7 +23,7 @@ namespace dripgate::app {
 /// Everything outlives the Gate.
 struct GateContext {
   net::IoLoop& io;  // of the requests
-  Loop& loop;
+  runtime::Loop& loop;
   Engine& engine;
   Clock& clock;  // of embedded stores
   const config::Snapshot& snapshot;
@@ -56,7 +56,7 @@ class Gate final : public server::GateService, public check::Observer {
   Result<void> open_redis(const config::RedisStore& store);
 
   GateContext context_;
-  ScaledClock steady_;  // wall time that does not step
+  runtime::ScaledClock steady_;  // wall time that does not step
   store::LocalCounters local_;
   std::unique_ptr<redis::Client> client_;
   std::unique_ptr<store::Instances> instances_;

@@ -18,7 +18,7 @@ std::size_t bytes_of(const server::IngestEvent& event) {
 
 }  // namespace
 
-Ingest::Ingest(Loop& loop, Clock& clock, Engine& engine, VerdictBoard& board)
+Ingest::Ingest(runtime::Loop& loop, Clock& clock, Engine& engine, VerdictBoard& board)
     : loop_(loop), clock_(clock), engine_(engine), board_(board) {
   std::random_device entropy;
   std::seed_seq seed{entropy(), entropy(), entropy(), entropy(), entropy(), entropy()};

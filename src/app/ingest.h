@@ -25,7 +25,7 @@ class Ingest {
     std::size_t bytes = 0;
   };
 
-  Ingest(Loop& loop, Clock& clock, Engine& engine, VerdictBoard& board);
+  Ingest(runtime::Loop& loop, Clock& clock, Engine& engine, VerdictBoard& board);
 
   /// Is there room for these events? Errors: full (the disk), unavailable (too many wait). Thread-safe.
   Result<Weight> enter(const std::vector<server::IngestEvent>& events);
@@ -47,7 +47,7 @@ class Ingest {
   [[nodiscard]] broker::Message message_of(const core::Stream& stream, server::IngestEvent event,
                                            IngestCall& call, std::size_t index);
 
-  Loop& loop_;
+  runtime::Loop& loop_;
   Clock& clock_;
   Engine& engine_;
   VerdictBoard& board_;

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "app/broker_ports.h"
-#include "app/redis_options.h"
 #include "redis/make_client.h"
+#include "runtime/redis_options.h"
 #include "store/redis/stores.h"
 
 namespace dripgate::app {
@@ -40,7 +40,7 @@ RedisEngine::~RedisEngine() {
 Result<void> RedisEngine::open() {
   const config::ConfigPtr config = context_.snapshot.get();
   const auto& store = std::get<config::RedisStore>(config->store);
-  auto client = redis::make_client(context_.loop.io(), redis_options(store));
+  auto client = redis::make_client(context_.loop.io(), runtime::redis_options(store));
   if (!client) return std::unexpected(client.error());
   client_ = std::move(*client);
   instance_ = instance_name();
@@ -62,7 +62,7 @@ Result<void> RedisEngine::open() {
 
 Result<void> RedisEngine::listen(const config::RedisStore& store) {
   auto subscriber =
-      redis::subscribe(context_.loop.io(), redis_options(store), {config_topic_->channel()},
+      redis::subscribe(context_.loop.io(), runtime::redis_options(store), {config_topic_->channel()},
                        {.on_message = [this](std::string_view, std::string_view) { config_topic_->look(); },
                         .on_listening =
                             [this] {

@@ -15,7 +15,7 @@ namespace dripgate::app {
 
 class Service final : public server::StreamService {
  public:
-  Service(Loop& loop, Clock& clock, Engine& engine, Ingest& ingest, const Health& health,
+  Service(runtime::Loop& loop, Clock& clock, Engine& engine, Ingest& ingest, const Health& health,
           std::vector<std::string> streams)
       : loop_(loop),
         clock_(clock),
@@ -51,7 +51,7 @@ class Service final : public server::StreamService {
   void with_line(std::string stream, Done<T> done, std::move_only_function<void(StreamLine&, Done<T>)> ask);
   void purge_batch(std::string stream, WallTime before, std::uint64_t gone, Done<std::uint64_t> done);
 
-  Loop& loop_;
+  runtime::Loop& loop_;
   Clock& clock_;
   Engine& engine_;
   Ingest& ingest_;

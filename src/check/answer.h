@@ -1,4 +1,4 @@
-// Answer: what the policies say about one request. The front ends render it: server/gate_headers to HTTP
+// Answer: what the policies say about one request. The front ends render it: render/gate_headers to HTTP
 // headers and JSON, an RLS edge to statuses.
 #pragma once
 

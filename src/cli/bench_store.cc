@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "app/file_limit.h"
-#include "app/redis_options.h"
 #include "cli/bench_print.h"
 #include "cli/config_file.h"
 #include "cli/console.h"
 #include "cli/verbs.h"
+#include "runtime/redis_options.h"
 
 namespace dripgate::cli {
 namespace {
@@ -24,7 +24,7 @@ std::string fault_of(const BenchStoreOptions& options) {
 }
 
 capacity::BenchOptions options_of(const BenchStoreOptions& options, const config::RedisStore& store) {
-  return {.redis = app::redis_options(store),
+  return {.redis = runtime::redis_options(store),
           .key_prefix = store.key_prefix,
           .late = store.timeout,
           .peak = options.peak,

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 #include "app/app.h"
-#include "app/real_clock.h"
 #include "base/rfc3339.h"
 #include "cli/console.h"
 #include "cli/demo_print.h"
 #include "cli/publish_run.h"
 #include "cli/verbs.h"
+#include "runtime/real_clock.h"
 
 namespace dripgate::cli {
 namespace {
@@ -96,7 +96,7 @@ class Demo {
   Folder folder_;
   net::IoLoop loop_;
   // The receiver's own time stamps are not used: only what the deliveries carry.
-  app::RealClock wall_;
+  runtime::RealClock wall_;
   DemoTally tally_{kDemoLimit};
   std::unique_ptr<Receiver> receiver_;
   std::unique_ptr<http::Server> sink_;

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/real_clock.h"
 #include "base/rfc3339.h"
 #include "cli/config_file.h"
 #include "cli/console.h"
 #include "cli/verbs.h"
+#include "runtime/real_clock.h"
 
 namespace dripgate::cli {
 namespace {
@@ -64,13 +64,13 @@ bool runs_its_file(const app::ConfigReport& report, std::int64_t number) {
 
 /// The reports once every instance has looked, or when `wait` is over.
 Result<Reports> wait_for_all(app::Fleet& fleet, std::int64_t number, Duration wait) {
-  const MonoTime end = app::mono_now() + wait;
+  const MonoTime end = runtime::mono_now() + wait;
   while (true) {
     auto reports = fleet.instances();
     if (!reports) return reports;
     const auto looked = [number](const app::ConfigReport& report) { return has_looked(report, number); };
     if (!reports->empty() && std::ranges::all_of(*reports, looked)) return reports;
-    if (app::mono_now() >= end) return reports;
+    if (runtime::mono_now() >= end) return reports;
     fleet.wait(kLookEvery);
   }
 }

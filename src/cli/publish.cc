@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/real_clock.h"
 #include "cli/console.h"
 #include "cli/publish_run.h"
 #include "cli/verbs.h"
+#include "runtime/real_clock.h"
 
 namespace dripgate::cli {
 namespace {
@@ -65,14 +65,14 @@ class Shell {
                      .first_contact_retries = options_.retries.value_or(kFirstContactRetries),
                      .timeout = options_.server.timeout};
     PublishRun run(loop_, **client, origin.headers, batches_, std::move(plan), [this] { finished_ = true; });
-    const MonoTime began = app::mono_now();
+    const MonoTime began = runtime::mono_now();
     run.start();
     while (!finished_) {
       loop_.run_for(kDrawEvery);
       if (!options_.quiet) draw(run.tally());
     }
     line_.clear();
-    return report(run, static_cast<double>((app::mono_now() - began).count()) / 1e6);
+    return report(run, static_cast<double>((runtime::mono_now() - began).count()) / 1e6);
   }
 
  private:

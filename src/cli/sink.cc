@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "app/real_clock.h"
 #include "cli/console.h"
 #include "cli/receiver.h"
 #include "cli/verbs.h"
 #include "http/server.h"
+#include "runtime/real_clock.h"
 
 namespace dripgate::cli {
 namespace {
@@ -63,7 +63,7 @@ int run_sink(const SinkOptions& options) {
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stop_asked = 1; });
 
   net::IoLoop loop;
-  const app::RealClock clock;
+  const runtime::RealClock clock;
   std::uint64_t count = 0;
   Receiver receiver({.slow = options.slow,
                      .fail_rate = options.fail_rate,

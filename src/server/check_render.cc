@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/names.h"
+#include "render/gate_headers.h"
+#include "render/json_text.h"
 #include "server/check_text.h"
-#include "server/gate_headers.h"
-#include "server/json_text.h"
 #include "server/render.h"
 
 namespace dripgate::server {
@@ -38,20 +38,20 @@ std::optional<std::int64_t> wait_ms(const std::optional<Duration>& wait) {
   return std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(*wait).count());
 }
 
-void append_policy(JsonText& json, const PolicyAnswer& policy) {
+void append_policy(render::JsonText& json, const PolicyAnswer& policy) {
   const core::LimitOutcome* numbers = policy.numbers();
   json.open('{');
   json.name("policy").text(policy.plan.policy->name);
   json.name("allowed").flag(policy.plan.role != Role::refuses && policy.verdict() == core::Verdict::allow);
   json.name("remaining").number_or_null(numbers ? std::optional(numbers->remaining) : std::nullopt);
-  json.name("resetAfterSeconds").number_or_null(numbers ? reset_seconds(*numbers) : std::nullopt);
+  json.name("resetAfterSeconds").number_or_null(numbers ? render::reset_seconds(*numbers) : std::nullopt);
   if (policy.plan.role != Role::enforced) json.name(word_of(policy.plan.role)).flag(true);
   if (policy.replayed) json.name("replayed").flag(true);
   json.close('}');
 }
 
 /// policy, limit, remaining, resetAfterSeconds: of the policy that decides.
-void append_deciding(JsonText& json, const check::Answer& answer) {
+void append_deciding(render::JsonText& json, const check::Answer& answer) {
   const PolicyAnswer* deciding = answer.deciding();
   if (deciding == nullptr) {
     for (const char* name : {"policy", "limit", "remaining", "resetAfterSeconds"})
@@ -65,7 +65,7 @@ void append_deciding(JsonText& json, const check::Answer& answer) {
   json.name("limit").number_or_null(known ? std::optional(limits[deciding->decisive].max_cost())
                                           : std::nullopt);
   json.name("remaining").number_or_null(numbers ? std::optional(numbers->remaining) : std::nullopt);
-  json.name("resetAfterSeconds").number_or_null(numbers ? reset_seconds(*numbers) : std::nullopt);
+  json.name("resetAfterSeconds").number_or_null(numbers ? render::reset_seconds(*numbers) : std::nullopt);
 }
 
 Json limit_json(const PolicyAnswer& policy, std::size_t index) {
@@ -81,7 +81,7 @@ Json limit_json(const PolicyAnswer& policy, std::size_t index) {
   if (index >= policy.outcomes.size() || !policy.outcomes[index].has_numbers) return out;
   const core::LimitOutcome& outcome = policy.outcomes[index];
   out["remaining"] = outcome.remaining;
-  if (const auto reset = reset_seconds(outcome)) out["resetAfterSeconds"] = *reset;
+  if (const auto reset = render::reset_seconds(outcome)) out["resetAfterSeconds"] = *reset;
   if (const auto wait = wait_ms(outcome.retry_after)) out["retryAfterMs"] = *wait;
   return out;
 }
@@ -102,13 +102,14 @@ Json matched_json(const PolicyAnswer& policy) {
 }  // namespace
 
 void append_decision(std::string& out, const check::Answer& answer, bool legacy) {
-  JsonText json(out);
+  render::JsonText json(out);
   json.open('{');
   json.name("allowed").flag(answer.allowed());
-  json.name("status").number(status_of(answer));
+  json.name("status").number(render::status_of(answer));
   append_deciding(json, answer);
   json.name("retryAfterSeconds")
-      .number_or_null(answer.retry_after ? std::optional(wait_seconds(*answer.retry_after)) : std::nullopt);
+      .number_or_null(answer.retry_after ? std::optional(render::wait_seconds(*answer.retry_after))
+                                         : std::nullopt);
   json.name("retryAfterMs").number_or_null(wait_ms(answer.retry_after));
   answer.degraded ? json.name("degraded").text(core::to_string(*answer.degraded))
                   : json.name("degraded").raw("null");
@@ -117,10 +118,10 @@ void append_decision(std::string& out, const check::Answer& answer, bool legacy)
   for (const PolicyAnswer& policy : answer.policies) append_policy(json, policy);
   json.close(']');
   json.name("headers").open('{');
-  for (const auto& [name, value] : gate_headers(answer, legacy)) json.name(name).text(value);
+  for (const auto& [name, value] : render::gate_headers(answer, legacy)) json.name(name).text(value);
   json.name("Cache-Control").text("no-store");
   json.close('}');
-  if (!answer.allowed()) json.name("problem").raw(refusal_document(answer));
+  if (!answer.allowed()) json.name("problem").raw(render::refusal_document(answer));
   json.close('}');
 }
 

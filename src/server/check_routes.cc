@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "http/problem.h"
+#include "render/json_text.h"
 #include "server/body.h"
 #include "server/check_text.h"
-#include "server/json_text.h"
 #include "server/visit.h"
 
 namespace dripgate::server {
@@ -46,7 +46,7 @@ std::string decision_text(const Visit& visit, const check::Answer& answer) {
 
 std::string error_text(const Error& error) {
   std::string text;
-  JsonText json(text);
+  render::JsonText json(text);
   json.open('{');
   json.name("status").number(status_of(error.code));
   json.name("error").raw(to_text(error.detail));

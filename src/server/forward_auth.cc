@@ -3,9 +3,9 @@
 #include <array>
 
 #include "http/problem.h"
+#include "render/gate_headers.h"
 #include "server/body.h"
 #include "server/forwarded.h"
-#include "server/gate_headers.h"
 #include "server/visit.h"
 
 namespace dripgate::server {
@@ -23,15 +23,16 @@ Result<int> denied_status(const http::Target& target) {
 
 http::Response decided(const Visit& visit, const check::Answer& answer, int denied) {
   const bool legacy = visit.config->server.legacy_headers;
-  http::Response response{.status = status_of(answer), .headers = gate_headers(answer, legacy), .body = {}};
+  http::Response response{
+      .status = render::status_of(answer), .headers = render::gate_headers(answer, legacy), .body = {}};
   if (http::find(visit.request.headers, "Origin") != nullptr && !response.headers.empty()) {
     response.headers.emplace_back("Access-Control-Expose-Headers",
-                                  legacy ? kExposedLegacyHeaders : kExposedHeaders);
+                                  legacy ? render::kExposedLegacyHeaders : render::kExposedHeaders);
   }
   if (answer.allowed()) return response;
   if (response.status == 429) response.status = denied;
   response.headers.emplace_back("Content-Type", "application/problem+json");
-  response.body = refusal_document(answer) + "\n";
+  response.body = render::refusal_document(answer) + "\n";
   return response;
 }
 

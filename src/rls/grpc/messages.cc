@@ -7,7 +7,7 @@
 
 #include "base/limits.h"
 #include "envoy/service/ratelimit/v3/rls.pb.h"
-#include "server/gate_headers.h"
+#include "render/gate_headers.h"
 
 namespace dripgate::rls {
 namespace {
@@ -112,8 +112,8 @@ void write_status(const check::Answer& answer, RateLimitResponse::DescriptorStat
                                              : to_32_bits(numbers->remaining));
   if (numbers != nullptr) write_limit(*deciding, *out.mutable_current_limit());
   std::optional<std::int64_t> seconds;
-  if (!answer.allowed() && answer.retry_after) seconds = server::wait_seconds(*answer.retry_after);
-  if (answer.allowed() && numbers != nullptr) seconds = server::reset_seconds(*numbers);
+  if (!answer.allowed() && answer.retry_after) seconds = render::wait_seconds(*answer.retry_after);
+  if (answer.allowed() && numbers != nullptr) seconds = render::reset_seconds(*numbers);
   if (seconds) out.mutable_duration_until_reset()->set_seconds(*seconds);
 }
 
@@ -125,12 +125,12 @@ void add_header(RateLimitResponse& message, std::string name, std::string value)
 
 void write_whole(const check::Answer& whole, bool legacy, RateLimitResponse& message) {
   message.set_overall_code(whole.allowed() ? RateLimitResponse::OK : RateLimitResponse::OVER_LIMIT);
-  for (auto& [name, value] : server::gate_headers(whole, legacy))
+  for (auto& [name, value] : render::gate_headers(whole, legacy))
     add_header(message, std::move(name), std::move(value));
   if (whole.allowed()) return;
   add_header(message, "Cache-Control", "no-store");
   add_header(message, "Content-Type", "application/problem+json");
-  message.set_raw_body(server::refusal_document(whole));
+  message.set_raw_body(render::refusal_document(whole));
 }
 
 }  // namespace

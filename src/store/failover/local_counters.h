@@ -25,7 +25,8 @@ inline constexpr std::size_t kLocalKeysMax = 1'000'000;
 
 class LocalCounters {
  public:
-  /// `clock` must not step: a steady one that shows wall time (app::ScaledClock at scale 1). Outlives this.
+  /// `clock` must not step: a steady one that shows wall time (runtime::ScaledClock at scale 1). Outlives
+  /// this.
   explicit LocalCounters(Clock& clock, std::size_t keys_max = kLocalKeysMax)
       : clock_(clock), table_(keys_max) {}
 

@@ -12,8 +12,8 @@
 #include "app/drip_watch.h"
 #include "app/embedded_engine.h"
 #include "app/ingest.h"
-#include "app/real_clock.h"
 #include "app/service.h"
+#include "runtime/real_clock.h"
 #include "support/scratch_folder.h"
 
 namespace dripgate::app {
@@ -40,7 +40,7 @@ class Answer {
 /// Confirms every delivery in a later task, as HTTP does; or keeps the answers back.
 class RememberingSink final : public broker::Sink {
  public:
-  explicit RememberingSink(Loop& loop) : loop_(loop) {}
+  explicit RememberingSink(runtime::Loop& loop) : loop_(loop) {}
   void deliver(broker::Outgoing outgoing, std::move_only_function<void(broker::SinkAnswer)> done) override {
     const std::string* id = broker::find(outgoing.message.attributes, "dripgate-id");
     ids.push_back(id == nullptr ? "" : *id);
@@ -51,7 +51,7 @@ class RememberingSink final : public broker::Sink {
   bool silent = false;
 
  private:
-  Loop& loop_;
+  runtime::Loop& loop_;
 };
 
 inline constexpr const char* kYaml = R"(
@@ -117,7 +117,7 @@ class World {
   }
   template <class Condition>
   bool eventually(Condition holds) {
-    for (const MonoTime end = mono_now() + kPatience; mono_now() < end;) {
+    for (const MonoTime end = runtime::mono_now() + kPatience; runtime::mono_now() < end;) {
       if (holds()) return true;
       std::promise<void> later;
       loop.post_after_real(std::chrono::milliseconds{2}, [&] { later.set_value(); });
@@ -141,10 +141,10 @@ class World {
   DripWatch watch_;
 
  public:
-  RealClock clock;
+  runtime::RealClock clock;
   Health health;
   VerdictBoard board;
-  Loop loop;
+  runtime::Loop loop;
   RememberingSink sink;
   EmbeddedEngine engine;
 

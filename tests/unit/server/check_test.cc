@@ -1,6 +1,6 @@
 // /v1/check, /v1/refund and /v1/explain through the handler: every field of the contract.
+#include "render/gate_headers.h"
 #include "server/check_text.h"
-#include "server/gate_headers.h"
 #include "unit/server/gate_api.h"
 
 namespace dripgate::server {

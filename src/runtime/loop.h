@@ -14,12 +14,12 @@
 #include "base/time.h"
 #include "net/io_loop.h"
 
-namespace dripgate::app {
+namespace dripgate::runtime {
 
 class Loop final : public Executor {
  public:
-  /// `scale`: how much faster than real time the clock of this loop runs (app/real_clock.h); delays shrink by
-  /// it.
+  /// `scale`: how much faster than real time the clock of this loop runs (runtime/real_clock.h); delays
+  /// shrink by it.
   explicit Loop(std::int64_t scale = 1) : scale_(scale) {}
   ~Loop() override { stop(); }
 
@@ -69,4 +69,4 @@ class Loop final : public Executor {
   std::thread thread_;
 };
 
-}  // namespace dripgate::app
+}  // namespace dripgate::runtime

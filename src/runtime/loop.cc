@@ -1,13 +1,13 @@
-#include "app/loop.h"
+#include "runtime/loop.h"
 
 #include <algorithm>
 #include <future>
 #include <utility>
 
-#include "app/real_clock.h"
 #include "base/limits.h"
+#include "runtime/real_clock.h"
 
-namespace dripgate::app {
+namespace dripgate::runtime {
 namespace {
 
 // Of a heap: true when `a` fires after `b`.
@@ -131,4 +131,4 @@ void Loop::run_turn() {
   if (!ready_.empty() && !stopping_) wake();
 }
 
-}  // namespace dripgate::app
+}  // namespace dripgate::runtime

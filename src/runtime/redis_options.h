@@ -5,7 +5,7 @@
 #include "config/config.h"
 #include "redis/options.h"
 
-namespace dripgate::app {
+namespace dripgate::runtime {
 
 /// Of one call of a stream or an operator. Not the check's few milliseconds: an fsync on every write, or a
 /// batch, may take longer, and nobody waits at the other end.
@@ -13,4 +13,4 @@ inline constexpr Duration kStreamCallTimeout = std::chrono::seconds{1};
 
 [[nodiscard]] redis::Options redis_options(const config::RedisStore& store);
 
-}  // namespace dripgate::app
+}  // namespace dripgate::runtime

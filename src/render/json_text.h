@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace dripgate::server {
+namespace dripgate::render {
 
 class JsonText {
  public:
@@ -83,4 +83,4 @@ class JsonText {
   bool fresh_ = true;  // what comes next is the first of its object, or a member's value
 };
 
-}  // namespace dripgate::server
+}  // namespace dripgate::render

@@ -1,5 +1,5 @@
 // The drip loop: order, turns, timers, stop; the scaled clock.
-#include "app/loop.h"
+#include "runtime/loop.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,11 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "app/health.h"
-#include "app/real_clock.h"
 #include "base/limits.h"
+#include "runtime/real_clock.h"
 
-namespace dripgate::app {
+namespace dripgate::runtime {
 namespace {
 
 constexpr auto kSoon = std::chrono::seconds{20};
@@ -163,17 +162,5 @@ TEST(ScaledClock, StartsWhereItIsToldAndRunsFaster) {
   EXPECT_LE(now - start, (mono_now() - began + std::chrono::seconds{20}) * 1'000'000);
 }
 
-TEST(Health, KeepsOneSentencePerCauseUntilItIsCleared) {
-  Health health;
-  EXPECT_TRUE(health.reasons().empty());
-  health.raise("store", "first");
-  health.raise("store", "second");
-  health.raise("disk", "full");
-  EXPECT_EQ(health.reasons(), (std::vector<std::string>{"disk: full", "store: second"}));
-  health.clear("store");
-  health.clear("store");
-  EXPECT_EQ(health.reasons(), (std::vector<std::string>{"disk: full"}));
-}
-
 }  // namespace
-}  // namespace dripgate::app
+}  // namespace dripgate::runtime

@@ -1,6 +1,6 @@
-#include "app/real_clock.h"
+#include "runtime/real_clock.h"
 
-namespace dripgate::app {
+namespace dripgate::runtime {
 
 MonoTime mono_now() {
   return std::chrono::time_point_cast<Duration>(std::chrono::steady_clock::now());
@@ -10,4 +10,4 @@ WallTime RealClock::now() const {
   return std::chrono::time_point_cast<Duration>(std::chrono::system_clock::now());
 }
 
-}  // namespace dripgate::app
+}  // namespace dripgate::runtime

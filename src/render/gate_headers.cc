@@ -1,11 +1,10 @@
-#include "server/gate_headers.h"
+#include "render/gate_headers.h"
 
 #include <algorithm>
 
-#include "http/problem.h"
-#include "server/json_text.h"
+#include "render/json_text.h"
 
-namespace dripgate::server {
+namespace dripgate::render {
 namespace {
 
 using check::Kind;
@@ -60,7 +59,7 @@ bool has_rate_limit(const check::Answer& answer) {
   return answer.degraded != core::FailureMode::open && answer.degraded != core::FailureMode::closed;
 }
 
-void add_rate_limit(http::Headers& headers, const check::Answer& answer, bool legacy) {
+void add_rate_limit(Headers& headers, const check::Answer& answer, bool legacy) {
   std::string policies;
   append_policies(policies, answer);
   if (!policies.empty()) headers.emplace_back("RateLimit-Policy", std::move(policies));
@@ -134,8 +133,8 @@ std::optional<std::int64_t> reset_seconds(const core::LimitOutcome& outcome) {
   return std::max<std::int64_t>(0, seconds_up(outcome.reset_after));
 }
 
-http::Headers gate_headers(const check::Answer& answer, bool legacy) {
-  http::Headers headers;
+Headers gate_headers(const check::Answer& answer, bool legacy) {
+  Headers headers;
   if (has_rate_limit(answer)) add_rate_limit(headers, answer, legacy);
   if (answer.retry_after)
     headers.emplace_back("Retry-After", std::to_string(wait_seconds(*answer.retry_after)));
@@ -149,7 +148,7 @@ std::string refusal_document(const check::Answer& answer) {
   JsonText json(out);
   json.open('{');
   json.name("type").text(refusal.type);
-  json.name("title").text(http::reason_phrase(status));
+  json.name("title").text(status == 503 ? "Service Unavailable" : "Too Many Requests");
   json.name("status").number(status);
   json.name("detail").text(refusal.detail);
   json.name("code").text(refusal.code);
@@ -160,4 +159,4 @@ std::string refusal_document(const check::Answer& answer) {
   return out;
 }
 
-}  // namespace dripgate::server
+}  // namespace dripgate::render

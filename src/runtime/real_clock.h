@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 
-namespace dripgate::app {
+namespace dripgate::runtime {
 
 /// This process' monotonic clock: for waits that are never scaled (loop, progress, deadlines of a shell).
 [[nodiscard]] MonoTime mono_now();
@@ -28,4 +28,4 @@ class ScaledClock final : public Clock {
   MonoTime began_;
 };
 
-}  // namespace dripgate::app
+}  // namespace dripgate::runtime

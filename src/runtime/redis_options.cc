@@ -1,6 +1,6 @@
-#include "app/redis_options.h"
+#include "runtime/redis_options.h"
 
-namespace dripgate::app {
+namespace dripgate::runtime {
 
 redis::Options redis_options(const config::RedisStore& store) {
   redis::Options options;
@@ -28,4 +28,4 @@ redis::Options redis_options(const config::RedisStore& store) {
   return options;
 }
 
-}  // namespace dripgate::app
+}  // namespace dripgate::runtime
