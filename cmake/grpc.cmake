@@ -1,18 +1,23 @@
-# dripgate_grpc(ROOM): src/ROOM/proto/**/*.proto as classes of their own library, and what speaks gRPC in src/ROOM/grpc/.
-# Without DRIPGATE_GRPC the room is src/ROOM/*.cc and src/ROOM/no_grpc/*.cc, which says that this build has none.
-function(dripgate_grpc room)
-  get_target_property(sources ${room} SOURCES)
-  if(NOT DRIPGATE_GRPC)
-    list(FILTER sources EXCLUDE REGEX "/src/${room}/grpc/")
-    set_property(TARGET ${room} PROPERTY SOURCES ${sources})
-    return()
-  endif()
-  list(FILTER sources EXCLUDE REGEX "/src/${room}/no_grpc/")
-  set_property(TARGET ${room} PROPERTY SOURCES ${sources})
-
+if(DRIPGATE_GRPC)
   find_package(Protobuf REQUIRED)
   find_package(gRPC CONFIG REQUIRED)
   find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+endif()
+
+# dripgate_grpc(ROOM LINKS targets...): src/ROOM/proto/**/*.proto as classes of their own library, and what speaks gRPC in
+# the folders grpc/ of the room. Without DRIPGATE_GRPC their place is taken by the folders no_grpc/, which say that this
+# build has none.
+function(dripgate_grpc room)
+  cmake_parse_arguments(GRPC "" "" "LINKS" ${ARGN})
+  get_target_property(sources ${room} SOURCES)
+  if(NOT DRIPGATE_GRPC)
+    list(FILTER sources EXCLUDE REGEX "/src/${room}/(.+/)?grpc/")
+    set_property(TARGET ${room} PROPERTY SOURCES ${sources})
+    return()
+  endif()
+  list(FILTER sources EXCLUDE REGEX "/src/${room}/(.+/)?no_grpc/")
+  set_property(TARGET ${room} PROPERTY SOURCES ${sources})
+
   set(root ${CMAKE_SOURCE_DIR}/src/${room}/proto)
   set(target ${CMAKE_BINARY_DIR}/generated/${room}/proto)
   file(MAKE_DIRECTORY ${target})
@@ -34,5 +39,5 @@ function(dripgate_grpc room)
   target_compile_options(${room}_proto PRIVATE -w)
   target_include_directories(${room}_proto SYSTEM PUBLIC ${target})
   target_link_libraries(${room}_proto PUBLIC gRPC::grpc++ protobuf::libprotobuf)
-  target_link_libraries(${room} PUBLIC ${room}_proto PRIVATE gRPC::grpc++_reflection)
+  target_link_libraries(${room} PUBLIC ${room}_proto PRIVATE ${GRPC_LINKS})
 endfunction()

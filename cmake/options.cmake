@@ -18,6 +18,9 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# A program that calls nothing of gRPC does not load it.
+add_link_options(-Wl,--as-needed)
+
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wconversion -Wno-sign-conversion
                     -Werror -fno-omit-frame-pointer)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
