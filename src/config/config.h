@@ -68,9 +68,30 @@ struct TopicDelivery {
 };
 using Delivery = std::variant<HttpDelivery, TopicDelivery>;
 
+/// A service of Google Cloud as this process reaches it.
+struct GcpEndpoint {
+  std::string target;      // "pubsub.googleapis.com:443"
+  bool plaintext = false;  // an emulator: neither TLS nor credentials
+  friend bool operator==(const GcpEndpoint&, const GcpEndpoint&) = default;
+};
+/// `gcp`. Credentials never stand in the file: they are the environment's (application default credentials).
+struct Gcp {
+  std::string project;
+  GcpEndpoint pubsub{.target = "pubsub.googleapis.com:443"};  // PUBSUB_EMULATOR_HOST goes before the file
+  friend bool operator==(const Gcp&, const Gcp&) = default;
+};
+
+/// What a stream on Pub/Sub has beside its source topic, which is there the id of a subscription.
+struct PubsubSource {
+  std::string overflow_subscription;  // of the overflow topic; default: its name
+  int streams = 1;                    // open at once, of each subscription
+  friend bool operator==(const PubsubSource&, const PubsubSource&) = default;
+};
+
 struct StreamSettings {
   core::StreamPtr stream;
-  std::string source_topic;  // source: { embedded: TOPIC } or { redis: TOPIC }
+  std::string source_topic;  // source: { embedded: TOPIC }, { redis: TOPIC } or { pubsub: SUBSCRIPTION }
+  std::optional<PubsubSource> pubsub;  // set: all topics of the stream are on Pub/Sub
   Delivery deliver;
   std::size_t max_outstanding_messages = kOutstandingMessagesDefault;
   std::size_t max_outstanding_bytes = kOutstandingBytesDefault;
@@ -117,6 +138,7 @@ struct Config {
   std::vector<core::PolicyPtr> policies;
   std::vector<StreamSettings> streams;
   Store store = MemoryStore{};
+  std::optional<Gcp> gcp;
   Server server;
   std::shared_ptr<const Matcher> matcher;  // over `policies`: config/match.h
   std::vector<std::string> secret_files;   // read for tokens: a change of one is a change of the set

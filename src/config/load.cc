@@ -9,6 +9,7 @@
 #include "config/context.h"
 #include "config/fields.h"
 #include "config/file_read.h"
+#include "config/gcp_reader.h"
 #include "config/match.h"
 #include "config/policy_lint.h"
 #include "config/policy_reader.h"
@@ -25,7 +26,7 @@ namespace {
 
 constexpr std::size_t kVersionDigits = 12;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::array<std::string_view, 5> kFileKeys{"scope", "policies", "streams", "store", "server"};
+constexpr std::array<std::string_view, 6> kFileKeys{"scope", "policies", "streams", "store", "server", "gcp"};
 constexpr std::array<std::string_view, 2> kContentKeys{"policies", "streams"};
 
 void read_content(const Fields& file, Config& config, Context& context) {
@@ -37,7 +38,7 @@ void read_content(const Fields& file, Config& config, Context& context) {
   if (const Node* list = file.find("streams")) {
     const auto streams = read_streams(*list, context);
     check_topics(streams, context.report);
-    check_sources(streams, config.store, context.report);
+    check_sources(streams, config, context.report);
     lint_streams(streams, context.report);
     for (const PlacedStream& placed : streams) config.streams.push_back(placed.settings);
   }
@@ -58,6 +59,7 @@ Config read_config(const Fields& file, Context& context, std::optional<Store>& s
     config.store = read_store(*store, context);
     if (context.report.errors() == errors) store_alone = config.store;
   }
+  if (const Node* gcp = file.find("gcp")) config.gcp = read_gcp(*gcp, context);
   read_content(file, config, context);
   if (const Node* server = file.find("server")) config.server = read_server(*server, context);
   if (!config.streams.empty() && !file.mentions("store")) {

@@ -21,6 +21,7 @@ class Comparison {
     const Server& was = running_.server;
     const Server& is = next_.server;
     if (running_.store != next_.store) add("store", "another store");
+    if (running_.gcp != next_.gcp) add("gcp", "another gcp");
     if (was.host != is.host || was.port != is.port) add("server", "another server.listen");
     if (was.rls != is.rls) add("server", "another server.rls");
     if (was.tls != is.tls) add("server", "another server.tls");
@@ -51,7 +52,7 @@ class Comparison {
   }
 
   static std::string difference(const StreamSettings& was, const StreamSettings& is) {
-    if (was.source_topic != is.source_topic) return "source";
+    if (was.source_topic != is.source_topic || was.pubsub != is.pubsub) return "source";
     if (was.deliver != is.deliver) return "deliver";
     if (was.stream->overflow_topic != is.stream->overflow_topic) return "overflowTopic";
     if (was.stream->dead_letter_topic != is.stream->dead_letter_topic) return "deadLetterTopic";

@@ -68,12 +68,47 @@ void warn_of_impossible(const PlacedStream& s, Report& report) {
   }
 }
 
+// Of topics and subscriptions, as Pub/Sub documents it.
+constexpr std::size_t kPubsubIdBytesMin = 3;
+
+bool is_pubsub_id(std::string_view id) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return id.size() >= kPubsubIdBytesMin && is_letter(id.front()) && !id.starts_with("goog");
+}
+
+void check_pubsub_id(std::string_view id, std::string_view what, Mark at, Report& report) {
+  if (id.empty() || is_pubsub_id(id)) return;
+  report.error(at,
+               std::string(what) + " " + in_quotes(id) +
+                   " is no name of Pub/Sub; accepted: at least 3 characters, a letter first, not goog...");
+}
+
+void check_pubsub(const PlacedStream& s, const Config& config, Report& report) {
+  const core::Stream& stream = *s.settings.stream;
+  if (!std::holds_alternative<RedisStore>(config.store)) {
+    report.error(s.source_at, "the source of " + s.name +
+                                  " is on Pub/Sub, its bookings need a store that processes share; accepted: "
+                                  "store: { redis: ... }");
+  }
+  if (!config.gcp) {
+    report.error(s.source_at,
+                 "the source of " + s.name + " is on Pub/Sub; accepted beside it: gcp: { project: ID }");
+  }
+  check_pubsub_id(s.settings.source_topic, "subscription", s.source_at, report);
+  check_pubsub_id(s.settings.pubsub->overflow_subscription, "overflowSubscription", s.source_at, report);
+  check_pubsub_id(stream.overflow_topic, "overflowTopic", s.overflow_at, report);
+  check_pubsub_id(stream.dead_letter_topic, "deadLetterTopic", s.dead_letter_at, report);
+  if (const auto* topic = std::get_if<TopicDelivery>(&s.settings.deliver))
+    check_pubsub_id(topic->topic, "deliver topic", s.deliver_at, report);
+}
+
 }  // namespace
 
-void check_sources(const std::vector<PlacedStream>& streams, const Store& store, Report& report) {
-  const bool redis = std::holds_alternative<RedisStore>(store);
+void check_sources(const std::vector<PlacedStream>& streams, const Config& config, Report& report) {
+  const bool redis = std::holds_alternative<RedisStore>(config.store);
   for (const PlacedStream& s : streams) {
-    if (s.settings.source_topic.empty() || s.source_is_redis == redis) continue;
+    if (s.settings.pubsub && !s.settings.source_topic.empty()) check_pubsub(s, config, report);
+    if (s.settings.source_topic.empty() || s.settings.pubsub || s.source_is_redis == redis) continue;
     const std::string topic = "topics of " + s.name;
     report.error(s.source_at, redis ? topic +
                                           " live in the store, which is Redis; accepted: source: { redis: " +

@@ -27,9 +27,14 @@ constexpr auto kStreamKeys = joined_keys(
                                      "deadLetterRetention", "idRetention", "onMissingKey",
                                      "maxOutstandingMessages", "maxOutstandingBytes"},
     kLimitKeys);
-constexpr std::array<std::string_view, 3> kSourceKeys{"embedded", "redis", "ordering"};
+constexpr std::array<std::string_view, 3> kSourceKinds{"embedded", "redis", "pubsub"};
+constexpr std::array<std::string_view, 2> kPubsubKeys{"overflowSubscription", "streams"};
+constexpr auto kSourceKeys =
+    joined_keys(kSourceKinds, joined_keys(std::array<std::string_view, 1>{"ordering"}, kPubsubKeys));
+constexpr std::int64_t kPubsubStreamsMax = 16;
 constexpr std::string_view kSourceForms =
-    "such as source: { embedded: payouts }, or { redis: payouts } with store: { redis: ... }";
+    "such as source: { embedded: payouts }, or { redis: payouts } or { pubsub: SUBSCRIPTION } with store: { "
+    "redis: ... }";
 
 constexpr std::array kSpreads{Word{"even", core::Spread::even}, Word{"start", core::Spread::start}};
 constexpr std::array kMissingKeys{Word{"defaultKey", core::StreamMissingKey::default_key},
@@ -42,22 +47,49 @@ void read_duration_into(const Fields& fields, std::string_view key, Duration max
   target = value.value_or(target);
 }
 
+// Beside a subscription only.
+void read_pubsub(const Fields& source, PlacedStream& placed, Context& context) {
+  if (!placed.settings.pubsub) {
+    for (const std::string_view key : kPubsubKeys) {
+      if (!source.mentions(key)) continue;
+      context.report.error(source.mark(key),
+                           std::string(key) + " belongs to source: { pubsub: SUBSCRIPTION }");
+    }
+    return;
+  }
+  if (const Node* node = source.find("overflowSubscription")) {
+    placed.settings.pubsub->overflow_subscription = read_topic(*node, "overflowSubscription", context.report);
+  }
+  if (const Node* node = source.find("streams")) {
+    const auto count = read_integer(*node, "streams", {1, kPubsubStreamsMax}, context.report);
+    placed.settings.pubsub->streams = static_cast<int>(count.value_or(1));
+  }
+}
+
 void read_source(const Fields& fields, PlacedStream& placed, Context& context) {
   const Node* node = fields.require("source", kSourceForms);
   if (node == nullptr) return;
   const Fields source(*node, "source of " + fields.what(), kSourceKeys, context.report);
   if (!source.is_map()) return;
-  const Node* embedded = source.find("embedded");
-  const Node* redis = source.find("redis");
-  if (embedded != nullptr && redis != nullptr) {
-    context.report.error(source.mark("redis"), source.what() + " has both embedded and redis; keep one");
-  } else if (const Node* topic = embedded != nullptr ? embedded : redis) {
+  std::string_view kind;
+  for (const std::string_view key : kSourceKinds) {
+    const Node* topic = source.find(key);
+    if (topic == nullptr) continue;
+    if (!kind.empty()) {
+      context.report.error(source.mark(key), source.what() + " has both " + std::string(kind) + " and " +
+                                                 std::string(key) + "; keep one");
+      break;
+    }
+    kind = key;
     placed.settings.source_topic = read_topic(*topic, "source", context.report);
     placed.source_at = topic->at;
-    placed.source_is_redis = redis != nullptr;
-  } else if (!source.mentions("embedded") && !source.mentions("redis")) {
+    placed.source_is_redis = key == "redis";
+    if (key == "pubsub") placed.settings.pubsub.emplace();
+  }
+  if (!source.mentions_any(kSourceKinds)) {
     context.report.error(source.at(), source.what() + " names no topic; " + std::string(kSourceForms));
   }
+  read_pubsub(source, placed, context);
   const Node* ordering = source.find("ordering");
   if (ordering && read_flag(*ordering, "ordering", context.report).value_or(false)) {
     context.report.warning(source.mark("ordering"), "the source of " + fields.what() +
@@ -79,6 +111,8 @@ void read_topics(const Fields& fields, PlacedStream& placed, core::Stream& strea
   if (const Node* node = fields.find("deadLetterTopic")) {
     stream.dead_letter_topic = read_topic(*node, "deadLetterTopic", context.report);
   }
+  auto& pubsub = placed.settings.pubsub;
+  if (pubsub && pubsub->overflow_subscription.empty()) pubsub->overflow_subscription = stream.overflow_topic;
 }
 
 // A number is the cost itself, a text is a template over the event.

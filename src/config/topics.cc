@@ -25,6 +25,12 @@ struct Edge {
   Mark at;
 };
 
+// A subscription takes events from a topic that the file does not name.
+std::string source_of(const PlacedStream& stream) {
+  const std::string& source = stream.settings.source_topic;
+  return stream.settings.pubsub && !source.empty() ? "subscription " + source : source;
+}
+
 std::string_view delivery_topic(const PlacedStream& stream) {
   const auto* topic = std::get_if<TopicDelivery>(&stream.settings.deliver);
   return topic ? std::string_view(topic->topic) : std::string_view();
@@ -35,7 +41,7 @@ std::vector<Edge> edges_of(const PlacedStream& s) {
   std::vector<Edge> edges;
   const auto add = [&](std::string_view to, std::string_view key, Mark at) {
     if (!to.empty() && !s.settings.source_topic.empty()) {
-      edges.push_back({s.settings.source_topic, std::string(to), key, &s, at});
+      edges.push_back({source_of(s), std::string(to), key, &s, at});
     }
   };
   add(stream.overflow_topic, kOverflow, s.overflow_at);
@@ -171,7 +177,7 @@ class Owners {
 void refuse_shared_between(const std::vector<PlacedStream>& streams, bool circles, Report& report) {
   Owners owners(report, circles);
   for (const PlacedStream& s : streams) {
-    owners.own(s.settings.source_topic, kSource, s, s.source_at);
+    owners.own(source_of(s), kSource, s, s.source_at);
     owners.own(s.settings.stream->overflow_topic, kOverflow, s, s.overflow_at);
     owners.own(s.settings.stream->dead_letter_topic, kDeadLetters, s, s.dead_letter_at);
   }
