@@ -80,9 +80,10 @@ Result<std::unique_ptr<App>> App::start(AppOptions options) {
     app->look_after_health();
     app->purge_old_letters();
   });
-  if (app->gate_ != nullptr) app->gate_->post([gate = app->gate_.get()] { gate->start(); });
   app->io_.start();
   app->running_ = true;
+  if (app->gate_ != nullptr)
+    wait_for([gate = app->gate_.get()](Task ready) { gate->start(std::move(ready)); }, kGateStartWait);
   return app;
 }
 
@@ -93,7 +94,8 @@ Result<void> App::open_gate() {
                                              .engine = *engine_,
                                              .clock = *clock_,
                                              .snapshot = snapshot_,
-                                             .metrics = metrics_});
+                                             .metrics = metrics_,
+                                             .log = log_});
   return gate_->open();
 }
 
@@ -181,6 +183,8 @@ void App::keep_config(const config::ReloadResult& result, std::int64_t asked) {
   const auto error = std::ranges::find(result.problems, false, &config::Problem::warning);
   state.refused = result.refused && error != result.problems.end() ? to_string(*error) : "";
   if (state == config_) return;
+  if (!config_.refused.empty() && state.refused.empty() && !result.changed)
+    log_.info("config file is again the one in force", {{"version", state.version}});
   config_ = state;
   health_.config(state);
   loop_.post([this, state = std::move(state)] { engine_->report_config(state); });
@@ -191,6 +195,7 @@ void App::look_after_health() {
   engine_->has_room() ? health_.clear("disk") : health_.raise("disk", kDiskFull);
   metrics_.set_ready(health_.reasons().empty());
   if (gate_ != nullptr) gate_->show_store();
+  watch_.say_left_out();
   loop_.post_after_real(kHealthEvery, [this] { look_after_health(); });
 }
 

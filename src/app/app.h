@@ -25,6 +25,8 @@ namespace dripgate::app {
 /// Ordered end: what is on the wire is answered within this, the rest comes again at the next start.
 inline constexpr Duration kShutdownWait = 10s;
 inline constexpr Duration kServerStopGrace = 2s;
+/// For the first connections of the gate; without them it serves, and decides by failure mode.
+inline constexpr Duration kGateStartWait = 1s;
 /// For telling Redis that this process counts no more.
 inline constexpr Duration kGateStopWait = 1s;
 /// How often the pipelines are asked how they are, for /readyz.

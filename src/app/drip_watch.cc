@@ -53,6 +53,14 @@ std::optional<std::int64_t> DripWatch::left_out(const core::Stream& stream, std:
   return std::exchange(muted, {now + kSameLineEvery, 0}).lines;
 }
 
+void DripWatch::say_left_out() {
+  const MonoTime now = mono_now();
+  for (auto& [kind, muted] : muted_) {
+    if (muted.lines == 0 || now < muted.until) continue;
+    log_.warn("more of these", {{"kind", kind}, {"left_out", std::exchange(muted.lines, 0)}});
+  }
+}
+
 void DripWatch::on_delivery(const core::Stream& stream, std::string_view event_id,
                             const broker::SinkAnswer& answer) {
   metrics_.stream(stream.id).delivery(word(answer.verdict));

@@ -23,6 +23,9 @@ class DripWatch final : public drip::Observer {
   DripWatch(obs::Metrics& metrics, obs::Log& log, VerdictTaker verdicts)
       : metrics_(metrics), log_(log), verdicts_(std::move(verdicts)) {}
 
+  /// Counts of lines that were left out and that no later line of their kind has told. From time to time.
+  void say_left_out();
+
   void on_verdict(const core::Stream& stream, const drip::EventVerdict& verdict) override;
   void on_release(const core::Stream& stream, std::string_view key, std::string_view event_id,
                   WallTime released, Duration late) override;

@@ -77,8 +77,12 @@ Result<void> Gate::open_redis(const config::RedisStore& store) {
   return {};
 }
 
-void Gate::start() {
-  if (instances_ != nullptr) instances_->start();
+void Gate::start(Task ready) {
+  post([this, ready = std::move(ready)]() mutable {
+    if (client_ == nullptr) return ready();
+    instances_->start();
+    store::load_counter_scripts(*client_, std::move(ready));
+  });
 }
 
 void Gate::stop(Task done) {
@@ -124,6 +128,22 @@ void Gate::show_store() {
     figures.breakers.push_back(static_cast<int>(counters.breakers[shard].load()));
   figures.instances = local_.instances();
   context_.metrics.gate().store(figures);
+  log_degraded(figures);
+}
+
+void Gate::log_degraded(const obs::GateStoreFigures& figures) {
+  std::uint64_t degraded = 0;
+  for (const auto& [mode, count] : figures.degraded) degraded += count;
+  const WallTime now = steady_.now();
+  if (degraded == degraded_logged_) return;
+  if (degraded_logged_at_ && now - *degraded_logged_at_ < kDegradedLogEvery) return;
+  std::string errors;
+  for (const auto& [code, count] : figures.errors)
+    if (count > 0) errors += (errors.empty() ? "" : ", ") + std::string(code) + " " + std::to_string(count);
+  context_.log.warn("checks decided by failure mode",
+                    {{"count", degraded - degraded_logged_}, {"store_errors_so_far", errors}});
+  degraded_logged_ = degraded;
+  degraded_logged_at_ = now;
 }
 
 }  // namespace dripgate::app

@@ -11,6 +11,7 @@
 #include "app/engine.h"
 #include "check/check.h"
 #include "net/io_loop.h"
+#include "obs/log.h"
 #include "obs/metrics.h"
 #include "redis/client.h"
 #include "runtime/real_clock.h"
@@ -28,7 +29,11 @@ struct GateContext {
   Clock& clock;  // of embedded stores
   const config::Snapshot& snapshot;
   obs::Metrics& metrics;
+  obs::Log& log;
 };
+
+/// Between two log lines about checks that were decided by failure mode.
+inline constexpr Duration kDegradedLogEvery = std::chrono::minutes{1};
 
 class Gate final : public server::GateService, public check::Observer {
  public:
@@ -37,8 +42,9 @@ class Gate final : public server::GateService, public check::Observer {
 
   /// Makes the counters of the config's store; before the loops run. Errors: what the store says.
   Result<void> open();
-  /// On the request loop, once it runs.
-  void start();
+  /// Thread-safe, once the request loop runs. `ready` runs on it when a first check finds connections and
+  /// scripts in place, or when that has failed.
+  void start(Task ready);
   /// Thread-safe. The others count one instance less; `done` runs on the request loop.
   void stop(Task done);
   /// Thread-safe.
@@ -49,11 +55,13 @@ class Gate final : public server::GateService, public check::Observer {
   void explain(check::Request request, Done<check::Explanation> done) override;
   void on_decision(const check::Answer& answer, Duration took) override;
 
-  /// Brings the metrics of the store up to date; thread-safe.
+  /// Brings the metrics of the store up to date and says in the log what was decided by failure mode since
+  /// it last did. On the drip loop.
   void show_store();
 
  private:
   Result<void> open_redis(const config::RedisStore& store);
+  void log_degraded(const obs::GateStoreFigures& figures);
 
   GateContext context_;
   runtime::ScaledClock steady_;  // wall time that does not step
@@ -63,6 +71,8 @@ class Gate final : public server::GateService, public check::Observer {
   std::unique_ptr<store::CounterStore> counters_;
   std::unique_ptr<store::FailoverStore> guarded_;
   std::unique_ptr<check::Checker> checker_;
+  std::uint64_t degraded_logged_ = 0;  // decisions by failure mode that the log knows of
+  std::optional<WallTime> degraded_logged_at_;
 };
 
 }  // namespace dripgate::app

@@ -55,8 +55,9 @@ Result<void> RedisEngine::open() {
                                                 [&context = context_](std::int64_t number) {
                                                   if (context.reload_asked) context.reload_asked(number);
                                                 });
-  watch_ =
-      std::make_unique<RedisWatch>(*client_, context_.loop, context_.clock, context_.health, context_.log);
+  watch_ = std::make_unique<RedisWatch>(*client_,
+                                        config->streams.empty() ? RedisHolds::counters : RedisHolds::events,
+                                        context_.loop, context_.clock, context_.health, context_.log);
   return listen(store);
 }
 

@@ -33,6 +33,9 @@ void RedisWatch::lost(const redis::NodeReply& node, bool of_many) {
   // Another place for the one server, as Sentinels name it, is the same loss.
   if (!away_.empty() && !of_many) return;
   if (!away_.insert(node.node).second) return;
+  away_warnings_.push_back("redis is away, checks are decided by onStoreFailure: " +
+                           node.reply.error().detail);
+  health_.warn("redis away", away_warnings_);
   log_.error("redis is away", {{"node", node.node}, {"detail", node.reply.error().detail}});
 }
 
@@ -42,6 +45,8 @@ void RedisWatch::all_answer() {
               {{"away_ms", (clock_.now() - *away_since_) / std::chrono::milliseconds{1}}});
     away_since_.reset();
     away_.clear();
+    away_warnings_.clear();
+    health_.warn("redis away", {});
   }
   if (!std::exchange(checked_, true)) check();
 }
@@ -50,6 +55,7 @@ void RedisWatch::check() {
   store::check_servers(client_, clock_, guard_.wrap([this](const std::vector<store::ServerWarning>& found) {
     std::vector<std::string> warnings;
     for (const auto& [node, text] : found) warnings.push_back("redis " + node + " " + text);
+    if (holds_ == RedisHolds::counters) return warn(std::move(warnings));
     broker::redis_streams::check_durability(
         client_, guard_.wrap([this, warnings = std::move(warnings)](
                                  const broker::redis_streams::DurabilityWarnings& said) mutable {

@@ -6,18 +6,11 @@
 #include <utility>
 
 #include "capacity/drive.h"
+#include "redis/info.h"
 #include "redis/options.h"
 
 namespace dripgate::capacity {
 namespace {
-
-std::optional<std::string_view> field(std::string_view info, std::string_view name) {
-  const std::string wanted = "\n" + std::string(name) + ":";
-  const std::size_t found = info.find(wanted);
-  if (found == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = info.substr(found + wanted.size());
-  return rest.substr(0, rest.find_first_of("\r\n"));
-}
 
 /// Where the server does not tell its threads apart: all of its CPU.
 std::optional<double> cpu_us_of(std::string_view info) {
@@ -43,7 +36,7 @@ void add(std::optional<double>& sum, std::optional<double> value) {
 }  // namespace
 
 std::optional<double> info_number(std::string_view info, std::string_view name) {
-  const auto text = field(info, name);
+  const auto text = redis::info_field(info, name);
   double value = 0;
   if (!text) return std::nullopt;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
@@ -59,7 +52,8 @@ ServerUse use_of(const std::vector<redis::NodeReply>& infos) {
       use.silent.push_back(node.node);
       continue;
     }
-    use.nodes.push_back(node.node + ", Redis " + std::string(field(*info, "redis_version").value_or("?")));
+    use.nodes.push_back(node.node + ", Redis " +
+                        std::string(redis::info_field(*info, "redis_version").value_or("?")));
     add(use.memory, memory_of(*info));
     add(use.cpu_us, cpu_us_of(*info));
   }

@@ -57,6 +57,8 @@ std::string matched_text(const Json& policy) {
 
 std::string answer_text(const Json& answer) {
   std::string text = fmt::format("{}\n", text_of(answer, "kind"));
+  if (const std::string mode = text_of(answer, "degraded"); mode != "-")
+    text += fmt::format("the store does not answer: decided by onStoreFailure {}; /readyz says more\n", mode);
   for (const Json& policy : answer["matched"]) text += matched_text(policy);
   for (const Json& other : answer["others"]) {
     text += fmt::format(

@@ -46,7 +46,7 @@ std::string key_text(const Json& key) {
                         limit.value("released", 0), limit.value("limit", 0));
   }
   text += fmt::format("  pending       {} units booked\n", key.value("pending", 0));
-  text += fmt::format("  next slot     {}\n", text_or(key, "nextSlot", "-"));
+  text += fmt::format("  first free    {}\n", text_or(key, "nextSlot", "-"));
   text += fmt::format("  last slot     {}\n", text_or(key, "eta", "-"));
   text += fmt::format("  frozen until  {}\n", text_or(key, "frozenUntil", "-"));
   return text;

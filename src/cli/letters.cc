@@ -71,6 +71,10 @@ void print_letter(const Json& letter) {
   print_line(body == "-" ? "base64: " + text_of(letter, "bodyBase64") : body);
 }
 
+std::string letters_text(std::uint64_t count) {
+  return fmt::format("{} dead letter{}", count, count == 1 ? "" : "s");
+}
+
 void print_answer(Action action, const Json& answer) {
   switch (action) {
     case Action::list:
@@ -78,13 +82,13 @@ void print_answer(Action action, const Json& answer) {
     case Action::show:
       return print_letter(answer);
     case Action::replay:
-      print_line(fmt::format("replaying {} dead letters", answer.value("replaying", std::uint64_t{0})));
+      print_line("replaying " + letters_text(answer.value("replaying", std::uint64_t{0})));
       if (answer.value("conflict", false)) {
         print_line("its id stands for other bytes: it goes out as " + text_of(answer, "id"));
       }
       return;
     case Action::purge:
-      return print_line(fmt::format("{} dead letters removed", answer.value("removed", std::uint64_t{0})));
+      return print_line(letters_text(answer.value("removed", std::uint64_t{0})) + " removed");
   }
 }
 

@@ -48,7 +48,7 @@ void warn_of_scopes(const std::vector<Candidate>& candidates, Report& report) {
                    "policy " + in_quotes(mine.policy->id) + " has " + shown_scope(mine) + ", policy " +
                        in_quotes(earlier->policy->id) + " has " + shown_scope(*earlier) +
                        ", and one request can match both: they are asked in turn, and a later denial "
-                       "refunds the earlier ones");
+                       "refunds the earlier ones; the same scope in both makes them one question");
   }
 }
 

@@ -158,7 +158,14 @@ void read_rest(const Fields& fields, RedisStore& store, Context& context) {
     if (store.layout == RedisStore::Layout::cluster) {
       report.error(fields.mark("database"), "a cluster has only database 0; leave it out");
     }
-    store.database = static_cast<int>(read_integer(*node, "database", {0, kDatabaseMax}, report).value_or(0));
+    const auto number =
+        static_cast<int>(read_integer(*node, "database", {0, kDatabaseMax}, report).value_or(0));
+    if (store.database != 0 && number != store.database) {
+      report.error(fields.mark("database"), "database " + std::to_string(number) +
+                                                " beside a url of database " +
+                                                std::to_string(store.database) + "; keep one");
+    }
+    store.database = number;
   }
   if (const Node* node = fields.find("timeout")) {
     store.timeout = read_duration(*node, "timeout", kStoreTimeoutMax, report).value_or(store.timeout);

@@ -128,6 +128,8 @@ void append_decision(std::string& out, const check::Answer& answer, bool legacy)
 std::string render_explanation(const check::Explanation& explanation, const core::Descriptor& descriptor) {
   Json out{{"allowed", explanation.answer.allowed()},
            {"kind", check::to_string(explanation.answer.kind)},
+           {"degraded",
+            explanation.answer.degraded ? Json(core::to_string(*explanation.answer.degraded)) : Json()},
            {"matched", Json::array()},
            {"others", Json::array()}};
   for (const PolicyAnswer& policy : explanation.answer.policies)

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "check/route.h"
 #include "http/problem.h"
 #include "render/json_text.h"
 #include "server/body.h"
@@ -110,6 +111,7 @@ void explain(const VisitPtr& visit) {
   }
   check::Request& request = *body->checks.front();
   core::Descriptor facts = request.descriptor;
+  check::normalise(facts);
   visit->gate().explain(
       std::move(request),
       answering<check::Explanation>(visit, [facts = std::move(facts)](Visit& v, const auto& said) {

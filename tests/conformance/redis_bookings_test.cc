@@ -151,5 +151,48 @@ TEST_P(RedisSuccessor, ANewProcessThatAsksAgainGetsTheSameSlotAndBooksNothing) {
   EXPECT_EQ(pending(), 0);
 }
 
+class RedisEmptied : public BookingConformance {};
+
+INSTANTIATE_TEST_SUITE_P(Backends, RedisEmptied, ::testing::Values(redis_backend(), redis_cluster_backend()),
+                         backend_name);
+
+TEST_P(RedisEmptied, NewcomersWaitForAWindowAlsoWhereNoTimerFiresFirst) {
+  EXPECT_EQ(r("a", 2, 1000), "NOW");
+  under->empty();
+  EXPECT_EQ(r("n", 1, 2000), "AT 60000") << "two were released in this window";
+  EXPECT_EQ(r("m", 1, 2001), "AT 60000");
+  EXPECT_EQ(r("o", 1, 2002), "AT 120000");
+  EXPECT_EQ(g("n", 0, 60000), "GO");
+  EXPECT_EQ(g("m", 0, 60000), "GO");
+  EXPECT_EQ(g("o", 0, 120000), "GO");
+  EXPECT_EQ(r("p", 1, 120001), "NOW");
+}
+
+TEST_P(RedisEmptied, ALogAndABucketWaitUntilNothingOfBeforeCanCount) {
+  for (const core::Limit& limit : {log_of(2, 60s), bucket(2, 60s, 2)}) {
+    under->empty();
+    under = GetParam().make(clock);
+    use({limit});
+    EXPECT_EQ(r("a", 2, 1000), "NOW");
+    under->empty();
+    EXPECT_EQ(r("n", 1, 2000), "AT 62000");
+  }
+}
+
+TEST_P(RedisEmptied, AFreezeDoesNotHideTheLoss) {
+  EXPECT_EQ(r("a", 2, 1000), "NOW");
+  under->empty();
+  EXPECT_TRUE(freeze(3000));
+  EXPECT_EQ(r("n", 1, 4000), "AT 60000");
+}
+
+TEST_P(RedisEmptied, ASecondLossIsSeenToo) {
+  EXPECT_EQ(r("a", 2, 1000), "NOW");
+  under->empty();
+  EXPECT_EQ(r("n", 1, 60000), "AT 120000");
+  under->empty();
+  EXPECT_EQ(r("m", 1, 180000), "AT 240000");
+}
+
 }  // namespace
 }  // namespace dripgate::testing

@@ -6,21 +6,13 @@
 #include <utility>
 
 #include "broker/redis_streams/replies.h"
+#include "redis/info.h"
 
 namespace dripgate::broker::redis_streams {
 namespace {
 
-/// The value of "name:value\r\n" in INFO's text.
-std::optional<std::string_view> field(std::string_view info, std::string_view name) {
-  const std::string wanted = "\n" + std::string(name) + ":";
-  const std::size_t found = info.find(wanted);
-  if (found == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = info.substr(found + wanted.size());
-  return rest.substr(0, rest.find_first_of("\r\n"));
-}
-
 std::int64_t number(std::string_view info, std::string_view name) {
-  return to_integer(field(info, name).value_or("0"));
+  return to_integer(redis::info_field(info, name).value_or("0"));
 }
 
 /// "appendfsync" as CONFIG GET answered it, by node; those that refuse are left out.
@@ -64,11 +56,11 @@ DurabilityWarnings durability_of(std::string_view node, std::string_view info,
     warn("appendfsync is " + (appendfsync ? std::string(*appendfsync) : "not always") +
          ": a crash loses up to a second or two of events; set appendfsync always");
   }
-  if (field(info, "aof_last_write_status").value_or("ok") != "ok")
+  if (redis::info_field(info, "aof_last_write_status").value_or("ok") != "ok")
     warn("the last write to the append-only file failed");
   const bool replicated = number(info, "connected_slaves") > 0;
   // INFO shows this line only where min-replicas-to-write is set.
-  if (replicated && !field(info, "min_slaves_good_slaves"))
+  if (replicated && !redis::info_field(info, "min_slaves_good_slaves"))
     warn("min-replicas-to-write is 0: a failover loses what no replica has yet; set it to 1 or more");
   return warnings;
 }

@@ -72,12 +72,16 @@ void BookingBatches::send(std::size_t shard, std::vector<BookingItem> items) {
     packed.byte(rows.size() + index_of(buckets, item.bucket) + 1).bytes(item.rest);
     packed.byte(item.field.size()).bytes(item.field).bytes(item.extra);
   }
-  std::vector<std::string> arguments{std::to_string(to_us(call->floor)),
-                                     wire::Packer{}.byte(rows.size()).byte(policies.size()).take(),
-                                     tags.take(), packed.take()};
+  const std::string& since = call->items.front().since;
+  wire::Packer counts;
+  counts.byte(rows.size()).byte(policies.size());
+  if (!since.empty()) counts.real(since_[since]);
+  std::vector<std::string> arguments{std::to_string(to_us(call->floor)), counts.take(), tags.take(),
+                                     packed.take()};
   for (const auto& policy : policies) arguments.push_back(wire::pack_policy(*policy, call->floor));
   std::vector<std::string_view> keys(rows.begin(), rows.end());
   keys.insert(keys.end(), buckets.begin(), buckets.end());
+  if (!since.empty()) keys.push_back(since);
   const std::vector<std::string_view> words(arguments.begin(), arguments.end());
   client_.run(*call->items.front().script, keys, words,
               guard_.wrap([this, call](Result<redis::Reply> reply) { heard(*call, std::move(reply)); }));
@@ -91,6 +95,7 @@ void BookingBatches::heard(Call& call, Result<redis::Reply> reply) {
     if (read) (void)clocks_.now(call.shard, call.floor, read->now);
     return read;
   }();
+  if (batch && batch->since != 0) since_[call.items.front().since] = batch->since;
   // An answer may end this object, or ask again.
   auto items = std::move(call.items);
   for (std::size_t i = 0; i < items.size(); ++i)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,7 @@ struct BookingItem {
   std::string row;                // the key's row; empty: the script reads none
   KeyTag tag;                     // of that key
   std::string bucket;             // of the event's record or claim
+  std::string since{};            // the place's marker (lua/lib_booking_since); empty: the script reads none
   std::string rest;               // the item's bytes behind the indexes, before the id
   std::string field;              // the id
   std::string extra;              // the bytes behind it
@@ -57,8 +59,9 @@ class BookingBatches {
 
   redis::Client& client_;
   NodeClocks clocks_;
-  std::vector<Waiting> waiting_;  // by shard
-  Guard guard_;                   // last: what is under way when this ends is never heard
+  std::vector<Waiting> waiting_;               // by shard
+  std::map<std::string, std::int64_t> since_;  // by marker, as last heard: one for each partition of a stream
+  Guard guard_;                                // last: what is under way when this ends is never heard
 };
 
 }  // namespace dripgate::store

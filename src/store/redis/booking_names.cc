@@ -74,6 +74,10 @@ std::string BookingNames::place(std::string_view stream, std::size_t partition) 
   return name + "}";
 }
 
+std::string BookingNames::since(const std::string& place) {
+  return place + "since";
+}
+
 std::string BookingNames::row(const std::string& place, const KeyTag& tag) {
   std::string name = place + "k";
   append_hex(name, tag);

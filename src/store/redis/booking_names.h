@@ -34,6 +34,8 @@ class BookingNames {
   /// What every name of a partition begins with: the prefix and the hash tag.
   [[nodiscard]] std::string place(std::string_view stream, std::size_t partition) const;
 
+  /// The marker of since when the partition knows its history (lua/lib_booking_since).
+  [[nodiscard]] static std::string since(const std::string& place);
   [[nodiscard]] static std::string row(const std::string& place, const KeyTag& tag);
   [[nodiscard]] static std::string events(const std::string& place, const EventField& id);
   [[nodiscard]] static std::string claims(const std::string& place, const EventField& id);

@@ -66,6 +66,7 @@ void BookingRoutes::ask_key(const JourneyPtr& journey, const KeyTag& tag, bool o
                    .extra = call.extra,
                    .done = {}};
   if (call.kind != EventCall::Kind::settles) item.row = BookingNames::row(place, tag);
+  if (call.kind == EventCall::Kind::books) item.since = BookingNames::since(place);
   item.done = guard_.wrap([this, journey, only_known](Result<wire::ItemAnswer> answer) {
     heard(journey, only_known, std::move(answer));
   });

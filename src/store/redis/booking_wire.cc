@@ -146,10 +146,12 @@ std::int64_t take_real(std::string_view& bytes) {
 Result<BatchAnswer> read_batch(std::string_view reply, std::size_t items) {
   const auto head = read_key(reply);
   if (!head) return std::unexpected(head.error());
-  if (head->rest.size() != items * kItemBytes)
+  const std::size_t bytes = items * kItemBytes;
+  if (head->rest.size() != bytes && head->rest.size() != bytes + sizeof(double))
     return fail(ErrorCode::corrupt, "redis: a booking script answered " + std::to_string(reply.size()) +
                                         " bytes to " + std::to_string(items) + " items");
-  BatchAnswer answer{.now = head->now, .items = {}};
+  std::string_view since = head->rest.substr(bytes);
+  BatchAnswer answer{.now = head->now, .items = {}, .since = take_real(since)};
   answer.items.reserve(items);
   for (std::size_t i = 0; i < items; ++i)
     answer.items.push_back(read_item(head->rest.substr(i * kItemBytes, kItemBytes)));

@@ -51,6 +51,7 @@ struct ItemAnswer {
 struct BatchAnswer {
   WallTime now;
   std::vector<Result<ItemAnswer>> items;
+  std::int64_t since = 0;  // lib_booking_since; 0 where the script says nothing of it
 };
 
 /// Errors: clock_stepped_back; corrupt: not what the scripts answer.

@@ -1,6 +1,7 @@
 #include "store/redis/counter_scripts.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -241,6 +242,19 @@ void CounterScripts::consume_buckets(std::span<const BucketCall> calls, Mode mod
                 if (!answer) return done(store_failure(std::move(answer).error()));
                 done(hear(read_buckets_reply(*answer), sent));
               }));
+}
+
+void load_counter_scripts(redis::Client& client, Task done) {
+  const std::array scripts{&bucket_script(),  &pair_script(), &buckets_script(),
+                           &consume_script(), &peek_script(), &refund_script()};
+  auto last = std::make_shared<Task>(std::move(done));
+  auto waiting = std::make_shared<std::size_t>(scripts.size());
+  for (const Script* script : scripts) {
+    const std::array<std::string_view, 3> words{"SCRIPT", "LOAD", script->text()};
+    client.each_primary(words, [last, waiting](const std::vector<redis::NodeReply>&) {
+      if (--*waiting == 0) (*last)();
+    });
+  }
 }
 
 }  // namespace dripgate::store

@@ -7,22 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "redis/info.h"
+
 namespace dripgate::store {
 namespace {
 
 using Replies = std::vector<redis::NodeReply>;
-
-/// The value of a line "name:value" of INFO; empty: there is none.
-std::optional<std::string_view> field(std::string_view info, std::string_view name) {
-  for (std::size_t at = 0; at < info.size();) {
-    const std::size_t end = std::min(info.find_first_of("\r\n", at), info.size());
-    const std::string_view line = info.substr(at, end - at);
-    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':')
-      return line.substr(name.size() + 1);
-    at = end + 1;
-  }
-  return std::nullopt;
-}
 
 template <class Number>
 std::optional<Number> number(std::string_view text) {
@@ -87,7 +77,7 @@ std::vector<ServerWarning> clock_warnings_of(const Replies& times, WallTime befo
 
 std::vector<std::string> info_warnings(std::string_view info) {
   std::vector<std::string> warnings;
-  const auto version = field(info, "redis_version");
+  const auto version = redis::info_field(info, "redis_version");
   const auto major = version ? number<int>(*version) : std::nullopt;
   if (!major) {
     warnings.push_back(unchecked("INFO names no redis_version"));
@@ -95,10 +85,10 @@ std::vector<std::string> info_warnings(std::string_view info) {
     warnings.push_back("is version " + std::string(*version) + "; the scripts need " +
                        std::to_string(kRedisMajorMin) + ".0 or later");
   }
-  const auto policy = field(info, "maxmemory_policy");
+  const auto policy = redis::info_field(info, "maxmemory_policy");
   if (!policy) {
     warnings.push_back(unchecked("INFO names no maxmemory_policy"));
-  } else if (*policy != "noeviction" && field(info, "maxmemory") != "0") {
+  } else if (*policy != "noeviction" && redis::info_field(info, "maxmemory") != "0") {
     warnings.push_back(
         "has maxmemory-policy " + std::string(*policy) +
         ": full memory drops counters, which lifts their limits, bookings and events; set noeviction");

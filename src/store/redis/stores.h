@@ -22,6 +22,11 @@ struct RedisStoreOptions {
 [[nodiscard]] std::unique_ptr<CounterStore> make_redis_counter_store(redis::Client& client,
                                                                      RedisStoreOptions options = {});
 
+/// Puts the scripts of the counters into every primary's cache and so makes the connections, that a first
+/// check need not: its deadline knows no start. Errors are none of the caller's: a script that is missing
+/// is sent with its first call.
+void load_counter_scripts(redis::Client& client, Task done);
+
 struct RedisBookingOptions {
   std::string key_prefix{};  // before every key; no braces in it
   /// Hash tags that a stream's booking keys are spread over, 1 to 100: the primaries of a cluster that can

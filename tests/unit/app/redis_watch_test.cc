@@ -39,7 +39,7 @@ class RedisWatchTest : public ::testing::Test {
   Health health;
   std::vector<std::string> log_lines;
   obs::Log log{{.write = [this](std::string_view line) { log_lines.emplace_back(line); }}};
-  RedisWatch watch{redis, executor, clock, health, log};
+  RedisWatch watch{redis, RedisHolds::events, executor, clock, health, log};
 };
 
 TEST_F(RedisWatchTest, AGoodRedisIsSilent) {
@@ -59,11 +59,14 @@ TEST_F(RedisWatchTest, LossAndReturnAreOneLineEach) {
   EXPECT_EQ(log_lines.size(), 1u);
   EXPECT_EQ(lines("redis is away"), 1u);
   EXPECT_EQ(lines("by script"), 1u) << "in Redis' own words";
+  ASSERT_EQ(health.warnings().size(), 1u);
+  EXPECT_NE(health.warnings().front().find("redis is away"), std::string::npos) << health.warnings().front();
   redis.primaries = {good("a:1")};
   executor.run_for(30s);
   EXPECT_EQ(log_lines.size(), 2u);
   EXPECT_EQ(lines("redis answers again"), 1u);
   EXPECT_EQ(lines("away_ms=30000"), 1u) << log_lines.back();
+  EXPECT_TRUE(health.warnings().empty());
 }
 
 TEST_F(RedisWatchTest, OneThatIsAwayAtTheStartIsSaidToo) {
@@ -135,6 +138,16 @@ TEST_F(RedisWatchTest, TheSameWarningIsLoggedOnce) {
   executor.run_for(5s);
   EXPECT_EQ(lines("appendfsync is no"), 1u);
   EXPECT_EQ(health.warnings().size(), 1u);
+}
+
+TEST_F(RedisWatchTest, CountersAloneNeedNoSyncOfEveryWrite) {
+  redis.primaries = {good("a:1")};
+  redis.primaries[0].replies.insert_or_assign(
+      "CONFIG", redis::Reply{std::vector<redis::Reply>{{"appendfsync"}, {"no"}}});
+  RedisWatch counters{redis, RedisHolds::counters, executor, clock, health, log};
+  counters.start();
+  executor.run_for(5s);
+  EXPECT_TRUE(health.warnings().empty()) << health.warnings().front();
 }
 
 TEST_F(RedisWatchTest, AServiceWithoutConfigWorks) {

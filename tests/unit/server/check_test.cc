@@ -243,7 +243,18 @@ TEST(Explain, SaysWhichPoliciesMatchAndWhyTheOthersDoNot) {
   EXPECT_EQ(body.dump().find("secret-value"), std::string::npos);
   EXPECT_EQ(body["others"], Json::parse(R"([{"policy":"login","attribute":"route","present":false,
     "accepted":["POST /auth/login"]}])"));
+  EXPECT_EQ(body["degraded"], nullptr);
   EXPECT_EQ(json_of(api.post("/v1/check", kFree))["remaining"], 19);
+}
+
+TEST(Explain, ARouteOfMethodAndPathIsThere) {
+  GateApi api;
+  const Json body = json_of(api.post("/v1/explain", R"({"attributes":{"method":"GET","path":"/x"}})"));
+  const auto login =
+      std::ranges::find(body["others"], "login", [](const Json& other) { return other["policy"]; });
+  ASSERT_NE(login, body["others"].end()) << body;
+  EXPECT_EQ((*login)["attribute"], "route");
+  EXPECT_EQ((*login)["present"], true);
 }
 
 TEST(Gate, IsNotThereWhereTheProcessChecksNothing) {

@@ -13,21 +13,6 @@ local floor = ARGV[1] + 0
 local RELEASE_LEASE, WAITS_MAX = 60000000, 255
 local GO, REBOOK, BEYOND, IMPOSSIBLE, DUPLICATE = 0, 1, 2, 3, 4
 
--- The store was emptied: newcomers wait until no release of before can count any more.
-local function mark_history_unknown(P, S)
-  local now = S.seen
-  for i = 1, P.m do
-    local ends = now + P.W[i]
-    if P.alg[i] == FIXED then
-      ends = window_end(P, i, now)
-    elseif P.alg[i] == BUCKET and P.N[i] > 0 then
-      local q, r = muldiv(P.cap[i], P.W[i], P.N[i])
-      ends = now + q + (r > 0 and 1 or 0)
-    end
-    S.unknown = max(S.unknown, ends)
-  end
-end
-
 local function rebook(P, S, r, booked)
   local from = max(S.seen, S.frozen)
   if booked then unbook(P, S, r) else start_leak(S) end
@@ -88,7 +73,7 @@ local function gate_item(flags, P, b, bucket, digest, cost, first, generation, s
   if not S then return refuse(trouble) end
   local unheard = not r
   if unheard then  -- the ticket is the reservation: it stands in no cursor, but it is pending
-    if b.fresh then mark_history_unknown(P, S) end
+    if b.fresh then mark_history_unknown(P, S, S.seen) end
     r = { state = BOOKED, gen = generation, slot = slot, cost = cost, first = first, digest = digest, tag = b.tag,
           epoch = (S.epoch - 1) % 4294967296, leak = S.leak, via = 0, repairs = 0, waits = 0, expires = LONG_AGO }
     start_leak(S)

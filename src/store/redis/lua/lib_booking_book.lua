@@ -109,6 +109,20 @@ local function book_at_tail(P, S, slot, cost)
   S.new = S.new + cost
 end
 
+-- The store was emptied by `at`: newcomers wait until no release of before can count any more.
+local function mark_history_unknown(P, S, at)
+  for i = 1, P.m do
+    local ends = at + P.W[i]
+    if P.alg[i] == FIXED then
+      ends = window_end(P, i, at)
+    elseif P.alg[i] == BUCKET and P.N[i] > 0 then
+      local q, r = muldiv(P.cap[i], P.W[i], P.N[i])
+      ends = at + q + (r > 0 and 1 or 0)
+    end
+    S.unknown = max(S.unknown, ends)
+  end
+end
+
 -- What a reservation may answer (core/booking_types.h), and what only the caller's side knows of.
 local NOW, AT, BEYOND, IMPOSSIBLE, DUPLICATE, CONFLICT = 0, 1, 2, 3, 4, 5
 local function book(P, S, cost, first, max_delay)

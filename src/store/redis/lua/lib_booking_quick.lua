@@ -16,6 +16,7 @@ local function quick()
   local function enter(text, row, P)
     local S = plain_state(text, row, P)
     if not S or S.behind < 0 or S.behind > 65535 then return nil end
+    if lost > 0 then S.unknown = max(S.unknown, lost - lost % P.W + P.W) end
     local seen, from = S.seen, max(S.seen, S.frozen, S.unknown)
     if S.pending > 0 then
       if S.Tat <= from then return nil end  -- overdue
@@ -101,4 +102,4 @@ local function quick()
   return table.concat(answers), at
 end
 local answered, position = quick()
-if answered and position > #ARGV[4] then return struct.pack('<Bd', 0, now) .. answered end
+if answered and position > #ARGV[4] then return struct.pack('<Bd', 0, now) .. answered .. struct.pack('<d', since) end

@@ -1,14 +1,14 @@
 #!lua
 -- reserve: books events, or releases them now (core/booking_reserve.cc). A reservation belongs to its event id: asked
 -- again, it answers what the record says and books nothing, so a call may be repeated after any failure.
--- KEYS, ARGV, reply: lib_booking_batch.
+-- KEYS, ARGV, reply: lib_booking_batch; then the marker as key, and what the reply ends with: lib_booking_since.
 -- Item    '<BBBBc8dBc0' flags (1 first received is given, 2 a generation is over, 4 only if known here), policy, key
 --         row, bucket, body digest, cost, id; then by the flags '<d' first received, '<I4' the generation that is over
 -- Answer  '<BBddI4d' outcome, deciding limit (from 1; 0: what the slot says), now, slot, generation, first received
 -- Why     one call for up to 32 events of a hot stream: a key is read and written once however many it books.
 -- Short   lib_booking_quick answers what is plain before the libraries below are defined (decision 0017).
 local floor = ARGV[1] + 0
--- uses: lib_clock.lua lib_booking_plain.lua lib_booking_quick.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_place.lua lib_booking_replay.lua lib_booking_book.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_batch.lua
+-- uses: lib_clock.lua lib_booking_since.lua lib_booking_plain.lua lib_booking_quick.lua lib_booking_limit.lua lib_booking_state.lua lib_booking_place.lua lib_booking_replay.lua lib_booking_book.lua lib_booking_record.lua lib_booking_bucket.lua lib_booking_batch.lua
 local RELEASE_LEASE = 60000000
 
 local function release_valid_until(P, at)
@@ -58,6 +58,7 @@ local function reserve_item(flags, P, b, bucket, digest, cost, id, first, after)
   if code then return refuse(code, owner) end
   local S, trouble = begin(b, P)
   if not S then return refuse(trouble) end
+  if lost > 0 then mark_history_unknown(P, S, lost) end
   if r then
     local same = r.digest == digest
     -- Given back, or the caller names the generation that is over. A firing inside the release lease took a new
@@ -96,5 +97,5 @@ while pos <= last do
   if flags % 4 >= 2 then after, pos = unpack_bytes('<I4', items, pos) end
   reserve_item(flags, policies[policy], books[row], bucket, digest, cost, id, first, after)
 end
-return finish()
+return finish() .. pack('<d', since)
 end)() end)() end)() end)() end)()
