@@ -41,7 +41,8 @@ AccessAnswer grant(std::string identity) {
   return {.verdict = AccessAnswer::Verdict::granted, .detail = {}, .identity = std::move(identity)};
 }
 
-// Empty: the header is not "Bearer <token>".
+}  // namespace
+
 std::string_view bearer_token(std::string_view authorization) {
   static constexpr std::string_view kBearer = "bearer ";
   if (!same_letters(authorization.substr(0, kBearer.size()), kBearer)) return {};
@@ -49,8 +50,6 @@ std::string_view bearer_token(std::string_view authorization) {
   const auto first = authorization.find_first_not_of(' ');
   return first == std::string_view::npos ? std::string_view{} : authorization.substr(first);
 }
-
-}  // namespace
 
 std::string to_string(ScopeSet scopes) {
   std::string out;

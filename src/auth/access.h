@@ -33,6 +33,9 @@ class ScopeSet {
   std::uint8_t bits_ = 0;
 };
 
+/// Of an Authorization header; empty: it is not "Bearer <token>".
+[[nodiscard]] std::string_view bearer_token(std::string_view authorization);
+
 /// "admin or consume": for a person.
 [[nodiscard]] std::string to_string(ScopeSet scopes);
 
