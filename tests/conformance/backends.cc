@@ -17,15 +17,18 @@ class MemoryStores : public StoreUnderTest {
   explicit MemoryStores(Clock& clock) : clock_(clock) { empty(); }
   store::BookingStore& bookings() override { return *bookings_; }
   store::CounterStore& counters() override { return *counters_; }
+  store::VendorStore& vendors() override { return *vendors_; }
   void empty() override {
     bookings_ = store::make_memory_booking_store(clock_);
     counters_ = store::make_memory_counter_store(clock_);
+    vendors_ = store::make_memory_vendor_store(clock_);
   }
 
  private:
   Clock& clock_;
   std::unique_ptr<store::BookingStore> bookings_;
   std::unique_ptr<store::CounterStore> counters_;
+  std::unique_ptr<store::VendorStore> vendors_;
 };
 
 /// A file in memory if the machine has such a folder: a commit costs no disk.
@@ -59,10 +62,12 @@ struct Connection {
     database = *std::move(opened);
     bookings = store::make_sqlite_booking_store(*database, clock);
     counters = store::make_sqlite_counter_store(*database, clock);
+    vendors = store::make_sqlite_vendor_store(*database, clock);
   }
   std::unique_ptr<sqlite::Database> database;
   std::unique_ptr<store::BookingStore> bookings;
   std::unique_ptr<store::CounterStore> counters;
+  std::unique_ptr<store::VendorStore> vendors;
 };
 
 enum class Disturbance {
@@ -78,6 +83,7 @@ class SqliteStores : public StoreUnderTest {
   SqliteStores(Clock& clock, Disturbance disturbance) : clock_(clock), disturbance_(disturbance) { open(); }
   store::BookingStore& bookings() override { return *active().bookings; }
   store::CounterStore& counters() override { return *active().counters; }
+  store::VendorStore& vendors() override { return *active().vendors; }
 
   void settle() override {
     Connection& used = active();

@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "store/booking_store.h"
 #include "store/counter_store.h"
+#include "store/vendor_store.h"
 
 namespace dripgate::testing {
 
@@ -24,6 +25,7 @@ class StoreUnderTest {
   virtual ~StoreUnderTest() = default;
   virtual store::BookingStore& bookings() = 0;
   virtual store::CounterStore& counters() = 0;
+  virtual store::VendorStore& vendors() = 0;
   /// After every call: makes it durable, and may change the connection or kill and reopen the store.
   virtual void settle() {}
   /// Lets an asynchronous backend work; false: nothing is left to do.

@@ -109,6 +109,10 @@ class RedisStores : public StoreUnderTest {
     asked_counters_ = true;
     return *counters_;
   }
+  store::VendorStore& vendors() override {
+    servers_.clock.set(clock_.now());
+    return *vendors_;
+  }
   void settle() override {
     if (kind_ == Kind::reconnecting) connect();
     if (std::exchange(asked_bookings_, false) && kind_ == Kind::cluster) see_every_clock_of_bookings();
@@ -128,6 +132,7 @@ class RedisStores : public StoreUnderTest {
   void connect() {
     bookings_.reset();
     counters_.reset();
+    vendors_.reset();
     client_.reset();
     auto made = redis::make_client(loop_, servers_.options());
     if (!made) throw std::runtime_error(made.error().detail);
@@ -135,6 +140,7 @@ class RedisStores : public StoreUnderTest {
     const bool cluster = kind_ == Kind::cluster;
     bookings_ = store::make_redis_booking_store(*client_, {.partitions = cluster ? kPartitions : 1});
     counters_ = store::make_redis_counter_store(*client_, {.cluster = cluster});
+    vendors_ = store::make_redis_vendor_store(*client_);
     if (cluster) await_slot_map();
   }
   /// Until then a key's primary is a guess, and what is remembered of its clock with it.
@@ -190,6 +196,7 @@ class RedisStores : public StoreUnderTest {
   std::unique_ptr<redis::Client> client_;
   std::unique_ptr<store::BookingStore> bookings_;
   std::unique_ptr<store::CounterStore> counters_;
+  std::unique_ptr<store::VendorStore> vendors_;
 };
 
 Backend backend(std::string name, Kind kind) {

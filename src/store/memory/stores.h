@@ -1,5 +1,6 @@
-// BookingStore and CounterStore in this process' memory. Thread-safe; bounded: idle keys go first, and a key
-// whose debt still matters is never forgotten (a full store answers ErrorCode::full instead).
+// BookingStore, CounterStore and VendorStore in this process' memory. Thread-safe; bounded: idle keys go
+// first, and a key whose debt still matters is never forgotten (a full store answers ErrorCode::full
+// instead).
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,7 @@
 
 #include "store/booking_store.h"
 #include "store/counter_store.h"
+#include "store/vendor_store.h"
 
 namespace dripgate::store {
 
@@ -17,5 +19,10 @@ inline constexpr std::size_t kMemoryKeysMax = 4'000'000;
                                                                       std::size_t keys_max = kMemoryKeysMax);
 [[nodiscard]] std::unique_ptr<CounterStore> make_memory_counter_store(Clock& clock,
                                                                       std::size_t keys_max = kMemoryKeysMax);
+
+/// Vendor keys: accounts at vendors, each with its calls in flight.
+inline constexpr std::size_t kMemoryVendorKeysMax = 100'000;
+[[nodiscard]] std::unique_ptr<VendorStore> make_memory_vendor_store(
+    Clock& clock, std::size_t keys_max = kMemoryVendorKeysMax);
 
 }  // namespace dripgate::store

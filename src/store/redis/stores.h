@@ -7,6 +7,7 @@
 #include "redis/client.h"
 #include "store/booking_store.h"
 #include "store/counter_store.h"
+#include "store/vendor_store.h"
 
 namespace dripgate::store {
 
@@ -37,5 +38,9 @@ struct RedisBookingOptions {
 /// Calls that wait for the same write are sent together (booking_batches.h). `client` outlives the store.
 [[nodiscard]] std::unique_ptr<BookingStore> make_redis_booking_store(redis::Client& client,
                                                                      RedisBookingOptions options = {});
+
+/// One key per vendor key, which is its own hash tag. `client` outlives the store.
+[[nodiscard]] std::unique_ptr<VendorStore> make_redis_vendor_store(redis::Client& client,
+                                                                   std::string key_prefix = {});
 
 }  // namespace dripgate::store

@@ -1,5 +1,5 @@
-// BookingStore and CounterStore on the embedded SQLite file: core's functions over rows, written once per
-// turn.
+// BookingStore, CounterStore and VendorStore on the embedded SQLite file: core's functions over rows, written
+// once per turn.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include "sqlite/database.h"
 #include "store/booking_store.h"
 #include "store/counter_store.h"
+#include "store/vendor_store.h"
 
 namespace dripgate::store {
 
@@ -15,5 +16,6 @@ namespace dripgate::store {
                                                                       Clock& clock);
 [[nodiscard]] std::unique_ptr<CounterStore> make_sqlite_counter_store(sqlite::Database& database,
                                                                       Clock& clock);
+[[nodiscard]] std::unique_ptr<VendorStore> make_sqlite_vendor_store(sqlite::Database& database, Clock& clock);
 
 }  // namespace dripgate::store

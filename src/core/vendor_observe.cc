@@ -1,0 +1,171 @@
+// What an answer of the vendor changes: permit back, actual cost, freeze, fewer calls in flight, lower
+// buckets.
+#include <algorithm>
+
+#include "core/fixed_window.h"
+#include "core/vendor_limit.h"
+
+namespace dripgate::core {
+namespace {
+
+using namespace vendor_limit;
+
+/// One observation on its way through a state.
+class Observing {
+ public:
+  Observing(VendorState& state, const VendorPolicy& policy, const VendorObservation& seen, WallTime now)
+      : state_(state), policy_(policy), seen_(seen), now_(now), paced_(paced_limit(policy)) {
+    effect_.now = now;
+    sent_ = seen.sent ? std::min(*seen.sent, now) : now;
+    sent_known_ = seen.sent.has_value();
+    if (seen.permit) {
+      sent_ = std::min(seen.permit->acquired, now);
+      sent_known_ = true;
+    }
+  }
+
+  VendorEffect run() {
+    for (std::size_t i = 0; i < policy_.limits.size(); ++i)
+      state_.limits[i] = refreshed(state_, policy_, i, now_);
+    take_permit();
+    follow_verdict();
+    follow_reports();
+    effect_.frozen_until = frozen_after(state_, now_);
+    effect_.remaining = least_remaining(state_, policy_, now_);
+    return effect_;
+  }
+
+ private:
+  void take_permit() {
+    if (!seen_.permit) return;
+    const auto found = std::ranges::find(state_.permits, *seen_.permit, &VendorState::Permit::id);
+    if (found == state_.permits.end()) return;
+    const VendorState::Permit permit = *found;
+    state_.permits.erase(found);
+    effect_.returned = true;
+    for (std::size_t i = 0; i < policy_.limits.size(); ++i) {
+      const Units actual = seen_.limits[i].actual;
+      if (actual < 0) continue;
+      effect_.settled = true;
+      const Limit& limit = policy_.limits[i];
+      const bool gone =
+          limit.algorithm != Algorithm::token_bucket && permit.id.acquired < state_.limits[i].time;
+      if (!gone) charge(state_.limits[i], limit, actual - permit.costs[i]);
+    }
+  }
+
+  void follow_verdict() {
+    // A call that was sent before the refusal belongs to it: it ends no row and adds to none.
+    const bool later = sent_ > state_.refused;
+    if (seen_.verdict == VendorVerdict::success && later) state_.strikes = 0;
+    if (seen_.verdict == VendorVerdict::refused) freeze(later);
+    if (seen_.verdict == VendorVerdict::concurrency) lower_concurrency();
+    if (seen_.verdict == VendorVerdict::thaw && state_.frozen > now_) {
+      state_.frozen = now_;
+      state_.strikes = 0;
+      empty_buckets(now_);
+    }
+  }
+
+  void freeze(bool later) {
+    if (state_.strikes == 0 || later) {
+      state_.strikes = std::min(state_.strikes + 1, kStrikesMax);
+      state_.refused = now_;
+    }
+    // 30 doublings of the floor pass any cap, and stay far below 2^53.
+    const Duration floor{std::min<std::int64_t>(policy_.freeze_floor.count() << (state_.strikes - 1),
+                                                policy_.freeze_cap.count())};
+    const WallTime until = now_ + std::min(std::max(seen_.freeze, floor), policy_.freeze_cap);
+    if (until <= state_.frozen) return;
+    state_.frozen = until;
+    effect_.froze = true;
+    empty_buckets(until);
+  }
+
+  void empty_buckets(WallTime until) {
+    for (std::size_t i = 0; i < policy_.limits.size(); ++i)
+      empty_at(state_.limits[i], policy_.limits[i], i == paced_, until);
+  }
+
+  void lower_concurrency() {
+    const int most = concurrent_now(state_, policy_, now_);
+    int fewer = static_cast<int>(state_.permits.size());
+    if (most > 0) fewer = std::min(fewer, most - 1);
+    state_.concurrent = std::max(1, fewer);
+    state_.concurrent_until = now_ + kConcurrentLoweredFor;
+    effect_.fewer = true;
+  }
+
+  void follow_reports() {
+    bool any = false;
+    for (std::size_t i = 0; i < policy_.limits.size(); ++i) any |= seen_.limits[i].remaining >= 0;
+    if (!any) return;
+    if (sent_ < state_.synced) {
+      effect_.ignored = true;
+      return;
+    }
+    state_.synced = sent_;
+    for (std::size_t i = 0; i < policy_.limits.size(); ++i)
+      if (seen_.limits[i].remaining >= 0) follow_report(i);
+  }
+
+  void follow_report(std::size_t i) {
+    const VendorObservation::OfLimit& report = seen_.limits[i];
+    const Limit& limit = policy_.limits[i];
+    VendorState::OfLimit& mine = state_.limits[i];
+    if (mine.time > now_) return;  // empty at the freeze's end already
+    if (report.remaining == 0 && report.hold >= Duration{0} && !ends_with_window(i)) {
+      const Duration longest = std::max(policy_.freeze_cap, limit.window * 2);
+      const WallTime until = now_ + std::min(report.hold, longest);
+      effect_.held |= until > mine.hold;
+      mine.hold = std::max(mine.hold, until);
+      return;
+    }
+    const Units target = std::max<Units>(0, report.remaining - in_flight(i));
+    const Units ours = remaining(mine, limit, now_);
+    // More than the threshold, in exact units; nothing left is always followed.
+    const bool less = (ours - target) * 100 > limit.max_cost() * policy_.sync_percent;
+    if (target >= ours || (!less && report.remaining > 0)) return;
+    set_remaining(mine, limit, target, now_);
+    effect_.lowered = true;
+  }
+
+  /// A reset in whole seconds that may be our window's end is taken for it.
+  [[nodiscard]] bool ends_with_window(std::size_t i) const {
+    const Limit& limit = policy_.limits[i];
+    if (limit.algorithm == Algorithm::token_bucket) return false;
+    const Duration end = window_at(limit, state_.limits[i].time).end - now_;
+    const VendorObservation::OfLimit& report = seen_.limits[i];
+    return report.hold - report.resolution <= end && end <= report.hold;
+  }
+
+  /// Units of calls that the vendor may not have counted when it answered.
+  [[nodiscard]] Units in_flight(std::size_t i) const {
+    Units units = 0;
+    for (auto permit = state_.permits.rbegin(); permit != state_.permits.rend(); ++permit) {
+      if (sent_known_ && permit->id.acquired < sent_ - kArrivalGuard) break;
+      units += permit->costs[i];
+    }
+    return units;
+  }
+
+  VendorState& state_;
+  const VendorPolicy& policy_;
+  const VendorObservation& seen_;
+  WallTime now_;
+  std::size_t paced_;
+  WallTime sent_;
+  bool sent_known_ = false;
+  VendorEffect effect_;
+};
+
+}  // namespace
+
+Result<VendorEffect> observe(VendorState& state, const VendorPolicy& policy, const VendorObservation& seen,
+                             WallTime now) {
+  const auto at = enter(state, policy, now);
+  if (!at) return std::unexpected(at.error());
+  return Observing(state, policy, seen, *at).run();
+}
+
+}  // namespace dripgate::core
