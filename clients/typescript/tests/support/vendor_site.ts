@@ -1,0 +1,43 @@
+/** Where vendor tests ask: the real dripgate if it has the routes, else the contract server. */
+import { startContractServer } from "./contract_server.js";
+import { DRIPGATE_BIN, startDripgate, type Program } from "./process.js";
+
+export interface VendorSite {
+  url: string;
+  real: boolean;
+  stop: () => Promise<void>;
+}
+
+const SERVER = 'server: { listen: "127.0.0.1:8080" }\n';
+
+/** What the README's first lines need, but for the vendor. */
+export const README_CONFIG = `${SERVER}store: { sqlite: ./dripgate.db }
+policies:
+  - { id: api-free, match: { plan: free }, key: [apiKey], algorithm: token-bucket, capacity: 20, refillPerMinute: 100, onStoreFailure: local }
+streams:
+  - { id: payouts, source: { embedded: payouts }, key: "merchant_{merchant_id}", limits: [ { rpm: 100 } ], maxDelay: 2h, deliver: { topic: out }, overflowTopic: o, deadLetterTopic: d }
+`;
+
+export const VENDORS = (limit: number, windowMs: number): string =>
+  "vendors:\n" + ["hubspot", "shopify"].map((id) =>
+    `  - { id: ${id}, key: "${id}:{portal}", limits: [ { limit: ${limit}, window: ${windowMs}ms } ], onStoreFailure: local }\n`).join("");
+
+/** Starts with the vendors, or without where this dripgate is from before vendor limits. */
+export async function withVendorsIfKnown(start: (vendors: string) => Promise<Program>, vendors: string): Promise<{ server: Program; real: boolean }> {
+  try {
+    return { server: await start(vendors), real: true };
+  } catch (error) {
+    if (!String(error).includes("'vendors'")) throw error;
+    return { server: await start(""), real: false };
+  }
+}
+
+/** Vendors `hubspot` and `shopify`, each `limit` calls per window of `windowMs` for each value of the attribute `portal`. */
+export async function startVendorSite(limit: number, windowMs: number): Promise<VendorSite> {
+  if (DRIPGATE_BIN === undefined) return { real: false, ...(await startContractServer(limit, windowMs)) };
+  const policies = README_CONFIG.replace(/streams:[^]*/, "");
+  const { server, real } = await withVendorsIfKnown((vendors) => startDripgate(policies + vendors), VENDORS(limit, windowMs));
+  if (real) return { url: server.url, real, stop: server.stop };
+  await server.stop();
+  return { real, ...(await startContractServer(limit, windowMs)) };
+}
