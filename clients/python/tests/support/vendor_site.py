@@ -1,0 +1,54 @@
+"""Where vendor tests ask: the real dripgate if it has the routes, else the contract server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable
+
+from .contract_server import ContractServer
+from .programs import DRIPGATE_BIN, NotReadyError, Program, start_dripgate
+
+# What the README's first lines need, but for the vendor.
+README_CONFIG = """
+server: { listen: "127.0.0.1:8080" }
+store: { sqlite: ./dripgate.db }
+policies:
+  - { id: api-free, match: { plan: free }, key: [apiKey], algorithm: token-bucket, capacity: 20, refillPerMinute: 100,
+      onStoreFailure: local }
+streams:
+  - { id: payouts, source: { embedded: payouts }, key: "merchant_{merchant_id}", limits: [{ rpm: 100 }], maxDelay: 2h,
+      deliver: { topic: out }, overflowTopic: o, deadLetterTopic: d }
+"""
+
+
+@dataclass
+class VendorSite:
+    url: str
+    real: bool
+    stop: Callable[[], None]
+
+
+def start_with_vendors_if_known(config: str, limit: int, window_s: int) -> tuple[Program, str, bool]:
+    """The server, its url, and whether it has vendors: False for a dripgate from before vendor limits."""
+    vendors = "vendors:\n" + "".join(
+        f'  - {{ id: {name}, key: "{name}:{{portal}}", limits: [{{ limit: {limit}, window: {window_s}s }}], onStoreFailure: local }}\n'
+        for name in ("hubspot", "shopify")
+    )
+    try:
+        return (*start_dripgate(config + vendors), True)
+    except NotReadyError as error:
+        if "'vendors'" not in str(error):
+            raise
+    return (*start_dripgate(config), False)
+
+
+def start_vendor_site(limit: int, window_s: int) -> VendorSite:
+    """Vendors `hubspot` and `shopify`, each `limit` calls per window for each value of the attribute `portal`."""
+    if DRIPGATE_BIN:
+        policies = README_CONFIG.partition("streams:")[0]
+        program, url, real = start_with_vendors_if_known(policies, limit, window_s)
+        if real:
+            return VendorSite(url, real, program.stop)
+        program.stop()
+    contract = ContractServer(limit, window_s)
+    return VendorSite(contract.url, False, contract.stop)
