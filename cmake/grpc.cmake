@@ -25,13 +25,16 @@ function(dripgate_grpc room)
   foreach(proto ${protos})
     string(REGEX REPLACE "\\.proto$" "" stem ${proto})
     set(made ${target}/${stem}.pb.cc)
+    # Named too, so that a changed message compiles again what includes it.
+    set(headers ${target}/${stem}.pb.h)
     set(options --cpp_out=${target})
     file(STRINGS ${root}/${proto} service REGEX "^service ")
     if(service)
       list(APPEND made ${target}/${stem}.grpc.pb.cc)
+      list(APPEND headers ${target}/${stem}.grpc.pb.h)
       list(APPEND options --grpc_out=${target} --plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN})
     endif()
-    add_custom_command(OUTPUT ${made} COMMAND protobuf::protoc -I${root} ${options} ${proto}
+    add_custom_command(OUTPUT ${made} BYPRODUCTS ${headers} COMMAND protobuf::protoc -I${root} ${options} ${proto}
                        DEPENDS ${root}/${proto} VERBATIM)
     list(APPEND generated ${made})
   endforeach()

@@ -11,17 +11,36 @@
 namespace dripgate::server {
 namespace {
 
-constexpr int kDeniedForNginx = 403;  // auth_request makes a 500 of any other refusal but 401
+constexpr int kRefusedForNginx = 403;  // auth_request makes a 500 of any other refusal but 401
 
-/// Empty: the query is wrong.
-Result<int> denied_status(const http::Target& target) {
-  if (target.query.empty()) return 429;
+/// How a gateway wants refusals.
+enum class Refusals {
+  as_they_are,
+  in_headers,  // for nginx: every one a 403 without a body, which nginx drops, and its connection with it
+};
+
+Result<Refusals> refusals_of(const http::Target& target) {
+  if (target.query.empty()) return Refusals::as_they_are;
   if (target.query.size() == 1 && target.query[0] == std::pair<std::string, std::string>("deny", "403"))
-    return kDeniedForNginx;
+    return Refusals::in_headers;
   return fail(ErrorCode::invalid_argument, "accepted: no query, or deny=403");
 }
 
-http::Response decided(const Visit& visit, const check::Answer& answer, int denied) {
+/// Dripgate-Status tells a gateway that this refusal was decided: while nothing decides (a full server, a
+/// fault) some gateways let pass, and a policy that is `closed` must not be taken for that.
+void refuse(http::Response& response, const check::Answer& answer, Refusals refusals) {
+  response.headers.emplace_back("Dripgate-Status", std::to_string(response.status));
+  std::string document = render::refusal_document(answer);
+  if (refusals == Refusals::in_headers) {
+    response.status = kRefusedForNginx;
+    response.headers.emplace_back("Dripgate-Problem", std::move(document));
+    return;
+  }
+  response.headers.emplace_back("Content-Type", "application/problem+json");
+  response.body = std::move(document) + "\n";
+}
+
+http::Response decided(const Visit& visit, const check::Answer& answer, Refusals refusals) {
   const bool legacy = visit.config->server.legacy_headers;
   http::Response response{
       .status = render::status_of(answer), .headers = render::gate_headers(answer, legacy), .body = {}};
@@ -29,23 +48,20 @@ http::Response decided(const Visit& visit, const check::Answer& answer, int deni
     response.headers.emplace_back("Access-Control-Expose-Headers",
                                   legacy ? render::kExposedLegacyHeaders : render::kExposedHeaders);
   }
-  if (answer.allowed()) return response;
-  if (response.status == 429) response.status = denied;
-  response.headers.emplace_back("Content-Type", "application/problem+json");
-  response.body = render::refusal_document(answer) + "\n";
+  if (!answer.allowed()) refuse(response, answer, refusals);
   return response;
 }
 
 void forward_auth(const VisitPtr& visit) {
-  const auto denied = denied_status(visit->target);
-  if (!denied) return visit->answer(problem_of(denied.error()));
+  const auto refusals = refusals_of(visit->target);
+  if (!refusals) return visit->answer(problem_of(refusals.error()));
   auto forwarded = read_forwarded(visit->request, visit->config->server);
   if (!forwarded) return visit->answer(std::move(forwarded).error());
   if (forwarded->preflight) return visit->answer({.status = 200, .headers = {}, .body = {}});
   visit->gate().check(
       std::move(forwarded->request),
-      answering<check::Answer>(visit, [denied = *denied](Visit& v, const check::Answer& answer) {
-        v.answer(decided(v, answer, denied));
+      answering<check::Answer>(visit, [refusals = *refusals](Visit& v, const check::Answer& answer) {
+        v.answer(decided(v, answer, refusals));
       }));
 }
 

@@ -20,6 +20,8 @@ using RateLimit = RateLimitResponse::RateLimit;
 constexpr std::string_view kDomain = "domain";
 constexpr std::string_view kEnvoyAddress = "remote_address";
 constexpr std::string_view kAddress = "ip";
+/// Of a refusal while the store is away: what Envoy's local replies can be told apart by (deploy/envoy).
+constexpr const char* kUnavailable = "unavailable";
 /// What an unlimited answer has left, as other rate limit services say it.
 constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 
@@ -131,6 +133,8 @@ void write_whole(const check::Answer& whole, bool legacy, RateLimitResponse& mes
   add_header(message, "Cache-Control", "no-store");
   add_header(message, "Content-Type", "application/problem+json");
   message.set_raw_body(render::refusal_document(whole));
+  if (whole.kind == check::Kind::unavailable)
+    (*message.mutable_dynamic_metadata()->mutable_fields())[kUnavailable].set_bool_value(true);
 }
 
 }  // namespace

@@ -258,9 +258,11 @@ TEST(RlsAnswer, AClosedPolicyRefusesWhileTheStoreIsAwayAndAnOpenOneDoesNot) {
   EXPECT_EQ(header(closed, "RateLimit"), "(none)");
   EXPECT_EQ(header(closed, "Retry-After"), "1");
   EXPECT_THAT(closed.raw_body(), HasSubstr("LIMITER_UNAVAILABLE"));
+  EXPECT_TRUE(closed.dynamic_metadata().fields().at("unavailable").bool_value()) << "Envoy makes a 503 of it";
   const RateLimitResponse open = edge.answer(message({{{"soft", "x"}}}));
   EXPECT_EQ(only_status(open), "OK left " + std::to_string(kMax32));
   EXPECT_EQ(header(open, "RateLimit"), "(none)");
+  EXPECT_FALSE(open.has_dynamic_metadata());
 }
 
 TEST(RlsAnswer, ShadowNeverRefuses) {

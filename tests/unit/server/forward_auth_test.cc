@@ -34,11 +34,30 @@ TEST(ForwardAuth, AllowsWithAnEmptyBodyAndRefusesWithTheDocument) {
             nlohmann::json::parse(R"({"type":"/errors/rate-limited","title":"Too Many Requests",
     "status":429,"detail":"policy 'api-free' allows no more right now","code":"RATE_LIMITED","policy":"api-free",
     "retryAfterSeconds":1,"violated-policies":["api-free"]})"));
-  const auto nginx = api.forward("GET", "/x", kFree, "?deny=403");  // case E3
-  EXPECT_EQ(nginx.status, 403);
-  EXPECT_EQ(header(nginx, "Retry-After"), "1");
-  EXPECT_EQ(json_of(nginx)["status"], 429);
+  EXPECT_EQ(header(denied, "Dripgate-Status"), "429");
   expect_problem(api.forward("GET", "/x", kFree, "?deny=401"), 400, "deny=403");
+}
+
+TEST(ForwardAuth, ForNginxEveryRefusalIsA403AndTheDocumentAHeader) {  // case E3
+  GateApi api(testing::kOriginal, kAttributes);
+  for (int i = 0; i < 20; ++i) {
+    const auto allowed = api.forward("GET", "/x", kFree, "?deny=403");
+    EXPECT_EQ(allowed.status, 200);
+    EXPECT_EQ(header(allowed, "Dripgate-Status"), "(none)");
+  }
+  const auto denied = api.forward("GET", "/x", kFree, "?deny=403");
+  EXPECT_EQ(denied.status, 403);
+  EXPECT_EQ(denied.body, "") << "nginx would close its connection over it";
+  EXPECT_EQ(header(denied, "Content-Type"), "(none)");
+  EXPECT_EQ(header(denied, "Retry-After"), "1");
+  EXPECT_EQ(header(denied, "RateLimit"), "\"api-free\";r=0;t=1");
+  EXPECT_EQ(header(denied, "Dripgate-Status"), "429");
+  EXPECT_EQ(header(denied, "Dripgate-Problem") + "\n", api.forward("GET", "/x", kFree).body);
+  api.world.shared.away = true;
+  const auto unavailable = api.forward("POST", "/auth/login", {}, "?deny=403");
+  EXPECT_EQ(unavailable.status, 403);
+  EXPECT_EQ(header(unavailable, "Dripgate-Status"), "503");
+  EXPECT_TRUE(header(unavailable, "Dripgate-Problem").contains("/errors/limiter-unavailable"));
 }
 
 TEST(ForwardAuth, TheStoreAwayIsADifferentAnswerFromADenial) {
@@ -48,7 +67,7 @@ TEST(ForwardAuth, TheStoreAwayIsADifferentAnswerFromADenial) {
   EXPECT_EQ(login.status, 503);
   EXPECT_EQ(json_of(login)["type"], "/errors/limiter-unavailable");
   EXPECT_EQ(header(login, "RateLimit"), "(none)");
-  EXPECT_EQ(api.forward("POST", "/auth/login", {}, "?deny=403").status, 503);
+  EXPECT_EQ(header(login, "Dripgate-Status"), "503");
   EXPECT_EQ(api.forward("GET", "/x", kFree).status, 200);
 }
 
