@@ -39,7 +39,8 @@ void Endings::schedule(const EventPtr& event, broker::TimerEntry entry, TicketKi
 void Endings::timer_refused(const EventPtr& event, TicketKind kind, const Error& error) {
   if (!refused_for_good(error)) return wiring_.acks.lapse(event);
   event->give_back = kind == TicketKind::gate;
-  dead_letter(event, reasons::kTimerRefused, error.detail);
+  const bool large = error.code == ErrorCode::too_large;
+  dead_letter(event, large ? reasons::kTooLarge : reasons::kTimerRefused, error.detail);
 }
 
 void Endings::publish(const EventPtr& event, bool charged) {

@@ -37,7 +37,9 @@ class History {
         std::printf("%9.3f s:   %s\n", seconds(), line.c_str());
       };
     }
-    world_ = plan_.sqlite ? make_sqlite_world(clock_, executor_, seed) : make_memory_world(clock_, executor_);
+    const bool cloud_tasks = seed % 4 == 0;
+    world_ = plan_.sqlite ? make_sqlite_world(clock_, executor_, seed)
+                          : make_memory_world(clock_, executor_, cloud_tasks);
   }
 
   Outcome play() {

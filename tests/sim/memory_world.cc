@@ -1,14 +1,20 @@
+#include "broker/cloud_tasks/tasks_timer.h"
 #include "sim/world.h"
 #include "store/memory/stores.h"
 #include "support/fake_broker.h"
+#include "support/sim_tasks.h"
 
 namespace dripgate::sim {
 namespace {
 
 class MemoryWorld final : public World {
  public:
-  MemoryWorld(testing::VirtualClock& clock, testing::SimExecutor& executor)
-      : broker_(executor, clock),
+  MemoryWorld(testing::VirtualClock& clock, testing::SimExecutor& executor, bool cloud_tasks)
+      : clock_(clock),
+        executor_(executor),
+        cloud_tasks_(cloud_tasks),
+        broker_(executor, clock),
+        tasks_(executor, clock),
         store_(store::make_memory_booking_store(clock)),
         producer_(broker_.publisher(kSourceTopic)) {}
 
@@ -16,11 +22,12 @@ class MemoryWorld final : public World {
     source_ = broker_.source(kSourceTopic);
     overflow_ = broker_.publisher("s-overflow");
     overflow_source_ = broker_.source("s-overflow");
-    timer_ = broker_.timer("s");
+    open_timer();
     letters_ = broker_.dead_letters("s-dead");
     return {*store_, *source_, *overflow_, *overflow_source_, *timer_, *letters_, sink};
   }
   void close() override {
+    tasks_.connect(nullptr);
     source_.reset();
     overflow_.reset();
     overflow_source_.reset();
@@ -35,11 +42,32 @@ class MemoryWorld final : public World {
   Result<bool> make_durable() override { return true; }
   std::size_t waiting() override {
     return broker_.topic(kSourceTopic).messages.size() + broker_.topic("s-overflow").messages.size() +
-           broker_.timers("s").entries.size();
+           broker_.timers("s").entries.size() + tasks_.tasks.size();
   }
 
  private:
+  void open_timer() {
+    if (!cloud_tasks_) {
+      timer_ = broker_.timer("s");
+      return;
+    }
+    auto timer = std::make_unique<broker::cloud_tasks::TasksTimer>(
+        broker::cloud_tasks::Options{.project = "sim",
+                                     .location = "sim",
+                                     .queues = {"q0", "q1"},
+                                     .target = "http://dispatcher/v1/dispatch/s",
+                                     .service_account = "tasks@sim",
+                                     .audience = "http://dispatcher"},
+        tasks_, executor_, clock_);
+    tasks_.connect(timer.get());
+    timer_ = std::move(timer);
+  }
+
+  testing::VirtualClock& clock_;
+  testing::SimExecutor& executor_;
+  const bool cloud_tasks_;
   testing::FakeBroker broker_;
+  testing::SimTasks tasks_;
   std::unique_ptr<store::BookingStore> store_;
   std::unique_ptr<broker::Publisher> producer_;
   std::unique_ptr<broker::EventSource> source_;
@@ -51,8 +79,9 @@ class MemoryWorld final : public World {
 
 }  // namespace
 
-std::unique_ptr<World> make_memory_world(testing::VirtualClock& clock, testing::SimExecutor& executor) {
-  return std::make_unique<MemoryWorld>(clock, executor);
+std::unique_ptr<World> make_memory_world(testing::VirtualClock& clock, testing::SimExecutor& executor,
+                                         bool cloud_tasks) {
+  return std::make_unique<MemoryWorld>(clock, executor, cloud_tasks);
 }
 
 }  // namespace dripgate::sim

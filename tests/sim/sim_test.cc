@@ -1,5 +1,6 @@
 // The simulation: `sim --seeds=K` plays seeds 1..K, `sim --seed=N` replays one and says what happens in it.
-// Without a flag (ctest) a hundred. Even seeds run on the memory store, odd ones on the embedded file.
+// Without a flag (ctest) a hundred. Even seeds run on the memory store, every other of
+// them with its timer on Cloud Tasks; odd ones on the embedded file.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

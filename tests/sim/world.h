@@ -1,6 +1,6 @@
 // World: the ports of one history, and what a kill does to them. Two kinds: a memory store and an in-memory
-// broker that survive kills as external services do; and the embedded file on a VFS that loses what was not
-// synced.
+// broker that survive kills as external services do, with a timer of that broker or on Cloud Tasks; and the
+// embedded file on a VFS that loses what was not synced.
 #pragma once
 
 #include <memory>
@@ -48,7 +48,7 @@ class World {
 };
 
 [[nodiscard]] std::unique_ptr<World> make_memory_world(testing::VirtualClock& clock,
-                                                       testing::SimExecutor& executor);
+                                                       testing::SimExecutor& executor, bool cloud_tasks);
 [[nodiscard]] std::unique_ptr<World> make_sqlite_world(testing::VirtualClock& clock,
                                                        testing::SimExecutor& executor, std::uint64_t seed);
 
