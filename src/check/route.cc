@@ -66,6 +66,11 @@ std::string upper(std::string_view text) {
   return out;
 }
 
+/// A method is one word: a blank in it must not end it, or one route would read as two.
+std::string normal_method(std::string_view text) {
+  return upper(normal_segment(text));
+}
+
 }  // namespace
 
 std::string normal_path(std::string_view target) {
@@ -92,7 +97,7 @@ void normalise(core::Descriptor& descriptor) {
   const auto path = descriptor.find("path");
   if (path != descriptor.end()) path->second = normal_path(path->second);
   const auto method = descriptor.find("method");
-  if (method != descriptor.end()) method->second = upper(method->second);
+  if (method != descriptor.end()) method->second = normal_method(method->second);
   const auto route = descriptor.find("route");
   if (route == descriptor.end()) {
     if (path != descriptor.end() && method != descriptor.end())
@@ -101,9 +106,9 @@ void normalise(core::Descriptor& descriptor) {
   }
   const std::string& text = route->second;
   const std::size_t blank = text.find(' ');
-  route->second = blank == std::string::npos
-                      ? normal_path(text)
-                      : upper(text.substr(0, blank)) + ' ' + normal_path(text.substr(blank + 1));
+  route->second = blank == std::string::npos ? normal_path(text)
+                                             : normal_method(std::string_view(text).substr(0, blank)) + ' ' +
+                                                   normal_path(text.substr(blank + 1));
 }
 
 }  // namespace dripgate::check

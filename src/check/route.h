@@ -13,8 +13,8 @@ namespace dripgate::check {
 /// taken out, slashes that double or trail dropped. What is left encoded is written in capitals.
 [[nodiscard]] std::string normal_path(std::string_view target);
 
-/// Brings the facts `route` ("POST /auth/login"), `method`, `path` and `ip` (without port) to one spelling; a
-/// request that names `method` and `path` has a `route` too.
+/// Brings the facts `route` ("POST /auth/login"), `method` (one word), `path` and `ip` (without port) to one
+/// spelling; a request that names `method` and `path` has a `route` too.
 void normalise(core::Descriptor& descriptor);
 
 }  // namespace dripgate::check

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <sstream>
 
 #include "net/io_loop_impl.h"
 #include "redis/encode.h"
+#include "redis/sentinel_answer.h"
 
 namespace dripgate::redis {
 namespace {
@@ -15,10 +14,6 @@ namespace {
 constexpr Duration kSentinelTimeout = 300ms;
 
 constexpr std::string_view kSwitchMaster = "+switch-master";
-
-std::optional<Endpoint> endpoint_of(const std::string& host, const std::string& port) {
-  return parse_endpoint(host + ":" + port);
-}
 
 }  // namespace
 
@@ -51,11 +46,7 @@ Awaitable<Result<Endpoint>> Sentinels::ask(Endpoint sentinel) {
       encode(std::array<std::string_view, 3>{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_});
   const Result<Reply> reply = co_await dialer_->ask(sentinel, question);
   if (!reply) co_return std::unexpected(reply.error());
-  const auto* items = reply->items();
-  const std::string* host = items != nullptr && items->size() == 2 ? (*items)[0].text() : nullptr;
-  const std::string* port = host != nullptr ? (*items)[1].text() : nullptr;
-  const auto primary = port != nullptr ? endpoint_of(*host, *port) : std::nullopt;
-  if (primary) co_return *primary;
+  if (const auto primary = master_address(*reply)) co_return *primary;
   co_return fail(ErrorCode::unavailable, at_node(sentinel.text(), "knows no master of that name"), true);
 }
 
@@ -73,13 +64,9 @@ void Sentinels::watch(const std::function<void(const Endpoint&)>& switched) {
   }
 }
 
-// "NAME OLD-IP OLD-PORT NEW-IP NEW-PORT"
 void Sentinels::announced(std::string_view message,
                           const std::function<void(const Endpoint&)>& switched) const {
-  std::istringstream words{std::string(message)};
-  std::string name, old_host, old_port, host, port;
-  if (!(words >> name >> old_host >> old_port >> host >> port) || name != master_) return;
-  if (const auto primary = endpoint_of(host, port)) switched(*primary);
+  if (const auto primary = switched_to(message, master_)) switched(*primary);
 }
 
 void Sentinels::close() {

@@ -3,10 +3,18 @@
 #include <charconv>
 #include <utility>
 
+#include "base/limits.h"
+
 namespace dripgate::broker::redis_streams {
 namespace {
 
 constexpr std::int64_t kMicros = 1'000'000;
+constexpr std::int64_t kMicrosPerMilli = 1'000;
+
+/// Times that a Redis may have; any other is 0, as what is no number.
+std::int64_t within(std::int64_t value, std::int64_t max) {
+  return value >= 0 && value <= max ? value : 0;
+}
 
 std::vector<redis::Reply>* items_of(redis::Reply& reply) {
   return std::get_if<std::vector<redis::Reply>>(&reply.value);
@@ -51,7 +59,8 @@ std::int64_t to_integer(std::string_view text) {
 }
 
 WallTime time_of(std::string_view entry_id) {
-  const std::int64_t ms = to_integer(entry_id.substr(0, entry_id.find('-')));
+  const std::int64_t ms =
+      within(to_integer(entry_id.substr(0, entry_id.find('-'))), kExactIntegerMax / kMicrosPerMilli);
   return WallTime{std::chrono::milliseconds{ms}};
 }
 
@@ -63,7 +72,8 @@ std::string_view text_at(const redis::Reply& reply, std::size_t index) {
 }
 
 std::int64_t time_at(const redis::Reply& reply, std::size_t index) {
-  return to_integer(text_at(reply, index)) * kMicros + to_integer(text_at(reply, index + 1));
+  return within(to_integer(text_at(reply, index)), kExactIntegerMax / kMicros) * kMicros +
+         within(to_integer(text_at(reply, index + 1)), kMicros - 1);
 }
 
 std::unexpected<Error> odd_reply(std::string_view key) {

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/limits.h"
+
 namespace dripgate::store {
 namespace {
 
@@ -20,10 +22,12 @@ std::optional<std::int64_t> number_of(std::string_view text) {
 }
 
 std::optional<WallTime> time_of(std::string_view seconds, std::string_view us) {
+  constexpr std::int64_t kUsPerSecond = 1'000'000;
   const auto whole = number_of(seconds);
   const auto rest = number_of(us);
-  if (!whole || !rest) return std::nullopt;
-  return from_us(*whole * 1'000'000 + *rest);
+  if (!whole || *whole < 0 || *whole > kExactIntegerMax / kUsPerSecond) return std::nullopt;
+  if (!rest || *rest < 0 || *rest >= kUsPerSecond) return std::nullopt;
+  return from_us(*whole * kUsPerSecond + *rest);
 }
 
 /// The words of a reply's text; a blank at its end means an empty word after it.

@@ -4,6 +4,7 @@
 #include "broker/redis_streams/entry_codec.h"
 #include "broker/redis_streams/holdings.h"
 #include "broker/redis_streams/letter_fields.h"
+#include "broker/redis_streams/replies.h"
 
 namespace dripgate::broker::redis_streams {
 namespace {
@@ -33,6 +34,17 @@ TEST(RedisEntryCodec, RefusesWhatItDidNotWrite) {
   for (std::size_t size = 0; size < bytes.size() - body; ++size)
     EXPECT_FALSE(decode_entry("id", std::string_view(bytes).substr(0, size))) << size;
   EXPECT_FALSE(decode_entry("id", "2" + bytes.substr(1)));
+}
+
+TEST(RedisReplies, ANumberThatIsNoTimeIsNone) {
+  EXPECT_EQ(time_of("1800000000123-7"), WallTime{std::chrono::milliseconds{1'800'000'000'123}});
+  for (const char* odd : {"9223372036854775807-0", "-5-1", "x", ""})
+    EXPECT_EQ(time_of(odd), WallTime{}) << odd;
+  const auto time = [](const char* seconds, const char* us) {
+    return time_at({std::vector<redis::Reply>{{std::string(seconds)}, {std::string(us)}}}, 0);
+  };
+  EXPECT_EQ(time("1800000000", "123456"), 1'800'000'000'123'456);
+  EXPECT_EQ(time("9223372036854775807", "9223372036854775807"), 0);
 }
 
 TEST(RedisLetterFields, OneNamePerEventGenerationAndBody) {

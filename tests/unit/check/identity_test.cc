@@ -76,6 +76,15 @@ TEST(Path, HasOneSpelling) {  // case D6
   EXPECT_EQ(normal_path("/.."), "/");
 }
 
+TEST(Path, AMethodIsOneWordSoThatNoRouteReadsAsTwo) {
+  core::Descriptor facts{{"method", "get /a b"}, {"path", "/auth/login"}};
+  normalise(facts);
+  EXPECT_EQ(facts.at("route"), "GET%20%2FA%20B /auth/login");
+  const core::Descriptor once = facts;
+  normalise(facts);
+  EXPECT_EQ(facts, once);
+}
+
 TEST(Path, RespellingsBuyNoFreshCounter) {  // case D6
   World world(R"(
     - { id: p, match: { route: "/api/v2/users/pw" }, key: [ip], limit: 1, window: 60s, onStoreFailure: closed }
