@@ -90,9 +90,10 @@ FailoverCall::Next FailoverCall::take_answer(Group& of, core::Decision decision)
   for (std::size_t i = 0; i < of.members.size(); ++i)
     decision_.outcomes[of.members[i]] = decision.outcomes[i];
   if (!took) return Next::refuse;
-  if (!take_) return Next::go_on;
-  of.taken_at = decision.now;
-  spent_.insert(spent_.end(), of.members.begin(), of.members.end());
+  if (take_) of.taken_at = decision.now;
+  // What a peek of no cost says is so, whatever the others say.
+  for (const std::size_t place : of.members)
+    if (take_ || charges_[place].charge.cost > 0) spent_.push_back(place);
   return Next::go_on;
 }
 

@@ -90,5 +90,18 @@ TEST_F(FailoverRefundTest, APeekTakesNothingOnAnyShardNorLocally) {
   EXPECT_EQ(peek({there}).outcomes[0].degraded, FailureMode::closed);
 }
 
+TEST_F(FailoverRefundTest, APeekThatALaterShardRefusesShowsNoUnitsAsSpentOnAnEarlierOne) {
+  (void)decide({charge("1/b", FailureMode::closed, limit, 10)});
+  const core::Decision denied = peek({here, there});
+  EXPECT_EQ(denied.verdict, Verdict::deny);
+  EXPECT_FALSE(denied.outcomes[0].has_numbers);
+  const auto of_none = [&](const GuardedCharge& of) {
+    return charge(of.charge.key, FailureMode::closed, limit, 0);
+  };
+  const core::Decision none = peek({of_none(here), of_none(there)});
+  EXPECT_EQ(none.verdict, Verdict::deny);
+  EXPECT_EQ(none.outcomes[0].remaining, 10);
+}
+
 }  // namespace
 }  // namespace dripgate::store
