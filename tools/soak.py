@@ -323,20 +323,30 @@ def run_real(options, folder):
         bench.end()
 
 
+def run_histories(options, _folder):
+    """Random histories of the gate's APIs against the plain model, on memory and on a Redis Cluster."""
+    program = pathlib.Path(options.binary).parent / "integration_rls"
+    done = subprocess.run([program, "--gtest_filter=*Histories.*"], stdout=subprocess.PIPE, text=True,
+                          env=os.environ | {"DRIPGATE_HISTORIES": str(options.histories)})
+    details = "\n".join(line for line in done.stdout.splitlines() if not line.startswith(("Note:", "Running main")))
+    return report("Histories", details, {}, done.returncode == 0)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", help="the build folder with the binary")
-    parser.add_argument("run", nargs="?", choices=["kill", "real", "redis", "all"], default="all")
+    parser.add_argument("run", nargs="?", choices=["kill", "real", "redis", "histories", "all"], default="all")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--keys", type=int, default=20)
     parser.add_argument("--rps", type=int, default=50)
     parser.add_argument("--rpm", type=int, default=100)
+    parser.add_argument("--histories", type=int, default=10_000)
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     options.binary = str((pathlib.Path(options.build) / "dripgate").resolve())
     status = 0
-    for name, run in (("kill", run_kill), ("redis", run_redis), ("real", run_real)):
+    for name, run in (("kill", run_kill), ("redis", run_redis), ("real", run_real), ("histories", run_histories)):
         if options.run in (name, "all"):
             with tempfile.TemporaryDirectory(prefix="dripgate-soak-") as folder:
                 status |= run(options, folder)
