@@ -8,6 +8,7 @@ Each prints what it counted and exits 1 when something is lost, a window is exce
 import argparse
 import collections
 import json
+import os
 import pathlib
 import random
 import signal

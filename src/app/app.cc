@@ -149,8 +149,9 @@ Result<void> App::listen() {
 Result<void> App::listen_rls() {
   const config::Server& settings = options_.config->server;
   if (!settings.rls || gate_ == nullptr) return {};
+  const bool open = settings.tokens.empty() || (settings.tls && settings.tls->client_ca_file);
   auto bound = rls::Server::listen(
-      {.host = settings.rls->host, .port = settings.rls->port, .tls = settings.tls},
+      {.host = settings.rls->host, .port = settings.rls->port, .tls = settings.tls, .reflection = open},
       {.executor = io_.loop(kServerLoop), .gate = *gate_, .config = [this] { return snapshot_.get(); }});
   if (!bound) return std::unexpected(bound.error());
   rls_ = std::move(*bound);

@@ -30,11 +30,19 @@ inline constexpr std::size_t kMessageBytesTotalMax = kBodyBytesTotalMax;
 /// Calls that wait for their answer; one more is refused at once (RESOURCE_EXHAUSTED).
 inline constexpr int kCallsInFlightMax = 4096;
 inline constexpr int kCallsPerConnectionMax = kCallsInFlightMax;
+/// Threads for streams that hold one as long as their client likes: those of reflection.
+inline constexpr int kStreamThreadsMax = 8;
+/// A client that does not end its handshake in this time is let go.
+inline constexpr Duration kHandshakeTimeout = kHttpHeaderTimeout;
+/// A connection that asks nothing so long is closed; Envoy makes a new one with its next question.
+inline constexpr Duration kConnectionIdleMax = std::chrono::minutes{10};
 
 struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one
   std::optional<config::Tls> tls;
+  /// gRPC reflection asks for no token: only for callers that need none, or have shown a certificate.
+  bool reflection = true;
 };
 
 /// Everything outlives the Server.

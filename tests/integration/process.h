@@ -39,6 +39,7 @@ class Process {
   /// Its exit code; a signal is 128 + number; empty: it still runs.
   std::optional<int> exit_code(std::chrono::milliseconds patience = kPatience);
   [[nodiscard]] bool running();
+  [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] std::string out() const { return read_file(out_); }
   [[nodiscard]] std::string err() const { return read_file(out_ + ".err"); }
 

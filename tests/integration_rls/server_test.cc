@@ -5,10 +5,9 @@
 #include <thread>
 
 #include <gmock/gmock.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/support/byte_buffer.h>
 #include <gtest/gtest.h>
 
+#include "integration_rls/raw_call.h"
 #include "integration_rls/site.h"
 
 namespace dripgate::integration {
@@ -23,54 +22,6 @@ const std::string kPolicies = R"(policies:
   - { id: per-user, match: { user: "*" }, key: [user], algorithm: sliding-log, limit: 3, window: 1h, onStoreFailure: closed }
   - { id: wide, match: { wide: "*" }, key: [wide], limit: 1000000, window: 1h, onStoreFailure: closed }
 )";
-
-grpc::ByteBuffer bytes(const std::string& text) {
-  const grpc::Slice slice(text);
-  return {&slice, 1};
-}
-std::string text_of(const grpc::ByteBuffer& buffer) {
-  std::vector<grpc::Slice> slices;
-  if (!buffer.Dump(&slices).ok()) return {};
-  std::string text;
-  for (const grpc::Slice& slice : slices)
-    text.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-  return text;
-}
-
-/// One message of a method whose classes we do not have; the first answer.
-std::string call_raw(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-                     const std::string& message) {
-  grpc::GenericStub stub(channel);
-  grpc::CompletionQueue queue;
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
-  const auto stream = stub.PrepareCall(&context, method, &queue);
-  const auto wait = [&] {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue.Next(&tag, &ok) && ok;
-  };
-  grpc::ByteBuffer answer;
-  stream->StartCall(nullptr);
-  bool fine = wait();
-  if (fine) {
-    stream->Write(bytes(message), nullptr);
-    fine = wait();
-  }
-  if (fine) {
-    stream->Read(&answer, nullptr);
-    fine = wait();
-  }
-  context.TryCancel();
-  grpc::Status status;
-  stream->Finish(&status, nullptr);
-  (void)wait();
-  queue.Shutdown();
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue.Next(&tag, &ok)) continue;
-  return fine ? text_of(answer) : "failed: " + status.error_message();
-}
 
 TEST(Rls, AllowsUntilTheLimitAndRefusesWithTheWholeContract) {
   Site site(kPolicies + kServer);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
@@ -40,13 +41,17 @@ class Site {
       return !rls_port.empty() || !up->running();
     });
     EXPECT_FALSE(rls_port.empty()) << up->err();
-    channel = grpc::CreateChannel("127.0.0.1:" + rls_port, grpc::InsecureChannelCredentials());
-    stub = rls_v3::RateLimitService::NewStub(channel);
+    connect(grpc::InsecureChannelCredentials());
   }
   ~Site() {
     up->kill_hard();
     for (const char* mark : {"Sanitizer", "runtime error"})
       EXPECT_EQ(up->err().find(mark), std::string::npos) << up->err();
+  }
+
+  void connect(const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+    channel = grpc::CreateChannel("127.0.0.1:" + rls_port, credentials);
+    stub = rls_v3::RateLimitService::NewStub(channel);
   }
 
   grpc::Status ask(const rls_v3::RateLimitRequest& request, rls_v3::RateLimitResponse& response,

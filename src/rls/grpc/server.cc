@@ -8,6 +8,8 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
@@ -167,6 +169,19 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentials(const std::optional
   return grpc::SslServerCredentials(options);
 }
 
+/// Takes reflection, which the library gives to every server, away from this one.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) { return plugin->name() == "proto_server_reflection"; });
+  }
+};
+
+int to_ms(Duration span) {
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(span).count());
+}
+
 /// Once per process, before the first server: both are switches of the library.
 void enable_extras() {
   static std::once_flag once;
@@ -203,15 +218,18 @@ Result<std::unique_ptr<Server>> Server::listen(const ServerOptions& options, Ser
   enable_extras();
   auto impl = std::make_unique<Impl>(std::move(context));
   grpc::ResourceQuota quota("rls");
-  quota.Resize(kMessageBytesTotalMax);
+  quota.Resize(kMessageBytesTotalMax).SetMaxThreads(kStreamThreadsMax);
   const std::string at = authority(options.host, options.port);
   grpc::ServerBuilder builder;
   builder.AddListeningPort(at, *std::move(secured), &impl->port)
       .AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0)  // else two processes would share a port unknowingly
       .AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kCallsPerConnectionMax)
+      .AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, to_ms(kHandshakeTimeout))
+      .AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, to_ms(kConnectionIdleMax))
       .SetMaxReceiveMessageSize(kMessageBytesMax)
       .SetResourceQuota(quota)
       .RegisterService(&impl->service);
+  if (!options.reflection) builder.SetOption(std::make_unique<WithoutReflection>());
   impl->server = builder.BuildAndStart();
   if (impl->server == nullptr || impl->port == 0) {
     return fail(ErrorCode::unavailable, "server.rls: cannot listen on " + at +
