@@ -25,6 +25,8 @@ from .limits import (
     PUBLISH_BYTES_MAX,
     PUBLISH_TIMEOUT_S,
     PUBLISH_WAIT_S_MAX,
+    STATUS_OF_A_RESULT,
+    STATUS_OF_AN_ERROR,
     TIMEOUT_S_MAX,
     VENDOR_DELAY_MS,
 )
@@ -183,7 +185,10 @@ class Settlement:
             cost = None if actual_cost is None else actual_cost(result)
         except Exception as error:  # the caller's own code: raised again after settling
             self.reader_error = error
-        return Observed(self._vendor, self._attributes, self._outcome, self._permit.id, self._sent_at, cost)
+        told = self._outcome
+        if told.status is None:
+            told = Outcome(STATUS_OF_AN_ERROR if isinstance(result, BaseException) else STATUS_OF_A_RESULT, told.headers)
+        return Observed(self._vendor, self._attributes, told, self._permit.id, self._sent_at, cost)
 
     def refusal(self, observation: Observation | None) -> Exception | None:
         """What to raise in place of the call's result, if anything."""

@@ -26,8 +26,16 @@ class Outcome:
     headers: VendorHeaders = field(default_factory=dict)
 
 
+def _member(value: object, name: str) -> Any:
+    """None where it is not there, or cannot be had: a stranger's object must not stop us from giving the permit back."""
+    try:
+        return getattr(value, name, None)
+    except Exception:
+        return None
+
+
 def _pairs(headers: Any) -> Iterable[tuple[object, object]]:
-    items = getattr(headers, "items", None)
+    items = _member(headers, "items")
     return items() if callable(items) else ()
 
 
@@ -50,7 +58,7 @@ def limit_headers(headers: Any) -> VendorHeaders:
 
 def _status(value: object) -> int | None:
     for name in ("status_code", "status", "code"):
-        status = getattr(value, name, None)
+        status = _member(value, name)
         if isinstance(status, int) and 100 <= status <= 599:
             return int(status)
     return None
@@ -58,11 +66,11 @@ def _status(value: object) -> int | None:
 
 def outcome_of(value: object) -> Outcome:
     """Of an answer of requests, httpx, aiohttp or http.client, of urllib's HTTPError, or of an error that carries a response."""
-    response = getattr(value, "response", None)
+    response = _member(value, "response")
     status = _status(value)
     if status is None and response is not None:
-        return Outcome(_status(response), limit_headers(getattr(response, "headers", None)))
-    headers = getattr(value, "headers", None) or getattr(response, "headers", None)
+        return Outcome(_status(response), limit_headers(_member(response, "headers")))
+    headers = _member(value, "headers") or _member(response, "headers")
     return Outcome(status, limit_headers(headers))
 
 

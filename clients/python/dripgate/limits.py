@@ -21,4 +21,8 @@ PUBLISH_WAIT_S_MAX = 5.0  # longer ones are the caller's
 
 OBSERVED_HEADERS_MAX = 64  # names that speak of limits
 OBSERVED_HEADER_BYTES_MAX = 8 * 1024  # all of them together: a body of observe holds 16 KiB
+# Told of a call of whose answer nobody knows the status: observe asks for one.
+STATUS_OF_A_RESULT = 200
+STATUS_OF_AN_ERROR = 599
+
 VENDOR_DELAY_MS = 1_000  # after a 429 of which nobody knows more

@@ -6,6 +6,7 @@ import pickle
 import unittest
 from datetime import datetime, timezone
 from email.message import Message
+from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 from urllib.error import HTTPError
@@ -107,7 +108,7 @@ class Vendor(ClientCase):
 
     def test_a_call_that_raises_gives_its_permit_back_and_its_error_on(self) -> None:
         fake, client = self.permitting(calm)
-        for error in (OSError("connection lost"), HTTPError("http://v", 404, "no", Message(), None), KeyboardInterrupt()):
+        for error in (OSError("connection lost"), HTTPError("http://v", 404, "no", Message(), BytesIO()), KeyboardInterrupt()):
 
             def call(error: BaseException = error) -> None:
                 raise error
@@ -115,7 +116,7 @@ class Vendor(ClientCase):
             with self.assertRaises(type(error)) as raised:
                 client.execute_with_rate_limit("hubspot", PORTAL, call)
             self.assertIs(raised.exception, error)
-        self.assertEqual([(one["id"], one.get("status")) for one in self.settled(fake)], [("p-1", None), ("p-1", 404), ("p-1", None)])
+        self.assertEqual([(one["id"], one.get("status")) for one in self.settled(fake)], [("p-1", 599), ("p-1", 404), ("p-1", 599)])
 
     def test_a_reader_that_raises_still_gives_the_permit_back(self) -> None:
         fake, client = self.permitting(calm)
@@ -130,7 +131,7 @@ class Vendor(ClientCase):
     def test_a_429_that_a_library_raises_becomes_rate_limit_exceeded_with_that_error_as_its_cause(self) -> None:
         freeze = {"frozenUntil": None, "retryAfterMs": 1234, "applied": ["freeze"]}
         _, client = self.permitting(lambda handler, _seen, _count: handler.answer(200, freeze))
-        thrown = HTTPError("http://v", 429, "slow down", Message(), None)
+        thrown = HTTPError("http://v", 429, "slow down", Message(), BytesIO())
 
         def call() -> None:
             raise thrown
@@ -166,7 +167,7 @@ class Outcomes(unittest.TestCase):
         message["Retry-After"] = "2"
         self.assertEqual(outcome_of(SimpleNamespace(status_code=429, headers=headers)), read)  # requests, httpx
         self.assertEqual(outcome_of(SimpleNamespace(status=429, headers=message)), read)  # http.client, aiohttp
-        self.assertEqual(outcome_of(HTTPError("http://v", 429, "slow down", message, None)), read)  # urllib
+        self.assertEqual(outcome_of(HTTPError("http://v", 429, "slow down", message, BytesIO())), read)  # urllib
         error = SimpleNamespace(response=SimpleNamespace(status_code=429, headers=headers))
         self.assertEqual(outcome_of(error), read)  # what requests and httpx raise
         unreadable: list[object] = [None, 7, "text", {}, ValueError("x"), SimpleNamespace(status="done")]

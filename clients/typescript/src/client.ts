@@ -1,7 +1,7 @@
 /** The client: one instance per process and Dripgate, shared by everything in it. */
 import * as answers from "./answers.js";
 import { DripgateError, LimiterUnavailableError, RateLimitExceededError, RequestRefusedError } from "./errors.js";
-import { CHECK_TIMEOUT_MS, CHECKS_MAX, PUBLISH_TIMEOUT_MS, TIMEOUT_MS_MAX, VENDOR_DELAY_MS } from "./limits.js";
+import { CHECK_TIMEOUT_MS, CHECKS_MAX, PUBLISH_TIMEOUT_MS, STATUS_OF_A_RESULT, STATUS_OF_AN_ERROR, TIMEOUT_MS_MAX, VENDOR_DELAY_MS } from "./limits.js";
 import { isRateLimited, outcomeOf, retryAfterOf, type Outcome } from "./outcome.js";
 import * as publishing from "./publishing.js";
 import { Transport, type Answer, type TransportOptions } from "./transport.js";
@@ -99,13 +99,14 @@ export class Dripgate {
     const read = options.outcome ?? ((result: CallResult<T>) => outcomeOf("value" in result ? result.value : result.error));
     const settle = async (result: CallResult<T>): Promise<void> => {
       let outcome: Outcome = { status: undefined, headers: {} };
+      const unknown = "value" in result ? STATUS_OF_A_RESULT : STATUS_OF_AN_ERROR;
       let cost: wire.Cost | undefined;
       let observed: wire.Observation | null = null;
       try {
         outcome = read(result);
         if ("value" in result) cost = options.actualCost?.(result.value);
       } finally {  // whatever the readers throw, the permit is given back
-        observed = await this.#settle({ vendor, attributes, id: permit.id, ...outcome, sentAt, cost });
+        observed = await this.#settle({ vendor, attributes, id: permit.id, status: outcome.status ?? unknown, headers: outcome.headers, sentAt, cost });
       }
       const cause = "value" in result ? result.value : result.error;
       if (isRateLimited(outcome)) throw refusedByVendor(vendor, outcome, observed, cause);

@@ -18,4 +18,8 @@ export const PUBLISH_WAIT_MS_MAX = 5_000; // longer ones are the caller's
 
 export const OBSERVED_HEADERS_MAX = 64; // names that speak of limits
 export const OBSERVED_HEADER_BYTES_MAX = 8 * 1024; // all of them together: a body of observe holds 16 KiB
+/** Told of a call of whose answer nobody knows the status: observe asks for one. */
+export const STATUS_OF_A_RESULT = 200;
+export const STATUS_OF_AN_ERROR = 599;
+
 export const VENDOR_DELAY_MS = 1_000; // after a 429 of which nobody knows more

@@ -88,8 +88,8 @@ export interface ObserveRequest {
   attributes: Attributes;
   /** Of the permit: it is given back. */
   id?: string | null | undefined;
-  /** The vendor's HTTP status; left out where it did not answer. */
-  status?: number | undefined;
+  /** The vendor's HTTP status; 599 where it did not answer. */
+  status: number;
   headers?: VendorHeaders | undefined;
   /** When the call began. */
   sentAt?: Date | undefined;

@@ -8,13 +8,13 @@ import { test } from "node:test";
 import { Queue } from "bullmq";
 import type { Told } from "./support/bullmq_worker.js";
 import { startRedis } from "./support/process.js";
-import { startVendorSite } from "./support/vendor_site.js";
+import { startVendorSite, type VendorSite } from "./support/vendor_site.js";
 
 const JOBS = 1_000;
 const PER_WINDOW = 50;
 const WINDOW_MS = 1_000;
 const WORKERS = 4;
-const OTHERS = 20; // in each queue
+const OTHERS = 20;
 
 const redisAway = process.env["PATH"]?.split(":").some((folder) => existsSync(`${folder}/redis-server`)) === true ? false : "no redis-server";
 
@@ -49,34 +49,63 @@ function fullest(granted: Tally["granted"]): number {
   return Math.max(...counts.values());
 }
 
-test("1,000 jobs under 50/s from 4 workers: windows exact, nothing lost, no worker blocked", { skip: redisAway, timeout: 90_000 }, async (t) => {
+const callJobs = (count: number): { name: string; data: object; opts: object }[] =>
+  Array.from({ length: count }, (_, index) => ({ name: "call", data: { index }, opts: { attempts: 1 } }));
+const otherJobs = (): { name: string; data: object }[] => Array.from({ length: OTHERS }, () => ({ name: "other", data: { addedAt: Date.now() } }));
+
+interface Plant {
+  calls: Queue;
+  others: Queue;
+  tally: Tally;
+  site: VendorSite;
+  startWorkers: (count: number) => void;
+  stopWorkers: () => Promise<void>;
+  end: () => Promise<void>;
+}
+
+/** A Redis, a vendor's limit, two queues; workers are processes of 5 jobs at a time for each queue. */
+async function plant(limit: number, windowMs: number): Promise<Plant> {
   const redis = await startRedis();
-  const site = await startVendorSite(PER_WINDOW, WINDOW_MS);
-  const port = new URL(redis.url).port;
+  const site = await startVendorSite(limit, windowMs);
+  const { port } = new URL(redis.url);
   const connection = { host: "127.0.0.1", port: Number(port) };
-  const calls = new Queue("calls", { connection });
-  const others = new Queue("others", { connection });
+  const [calls, others] = [new Queue("calls", { connection }), new Queue("others", { connection })];
   const tally = new Tally();
   const children: ChildProcess[] = [];
-  try {
-    await calls.addBulk(Array.from({ length: JOBS }, (_, index) => ({ name: "call", data: { index }, opts: { attempts: 1 } })));
-    for (let i = 0; i < WORKERS; ++i) {
+  const startWorkers = (count: number): void => {
+    for (let i = 0; i < count; ++i) {
       const child = fork(new URL("./support/bullmq_worker.js", import.meta.url), [site.url, port]);
       child.on("message", (told: Told) => { tally.take(told); });
       children.push(child);
     }
+  };
+  const stopWorkers = async (): Promise<void> => {
+    const ended = children.splice(0).map((child) => { child.send("stop"); return once(child, "exit"); });
+    await Promise.all(ended);
+  };
+  const end = async (): Promise<void> => {
+    for (const child of children) child.kill();
+    await Promise.all([calls.close(), others.close()]);
+    await site.stop();
+    await redis.stop();
+  };
+  return { calls, others, tally, site, startWorkers, stopWorkers, end };
+}
+
+test("1,000 jobs under 50/s from 4 workers: windows exact, nothing lost, no worker blocked", { skip: redisAway, timeout: 90_000 }, async (t) => {
+  const { calls, others, tally, site, startWorkers, stopWorkers, end } = await plant(PER_WINDOW, WINDOW_MS);
+  try {
+    await calls.addBulk(callJobs(JOBS));
+    startWorkers(WORKERS);
     await tally.until(() => tally.ready === WORKERS && tally.denied > 0);
-    const added = Array.from({ length: OTHERS }, () => ({ name: "other", data: { addedAt: Date.now() } }));
-    await Promise.all([others.addBulk(added), calls.addBulk(added)]);
-    await tally.until(() => tally.waits.length === 2 * OTHERS);
-    // With workers that sleep until a call may go, those in the same queue would come last.
+    await others.addBulk(otherJobs());
+    await tally.until(() => tally.waits.length === OTHERS);
     assert.ok(tally.called.length < JOBS / 2, `the others had to wait for ${tally.called.length} calls`);
     await tally.until(() => tally.called.length === JOBS);
-    for (const child of children) child.send("stop");
-    await Promise.all(children.map((child) => once(child, "exit")));
+    await stopWorkers();
 
     const counts = await calls.getJobCounts("completed", "failed", "delayed", "waiting", "active");
-    assert.deepEqual(counts, { completed: JOBS + OTHERS, failed: 0, delayed: 0, waiting: 0, active: 0 });
+    assert.deepEqual(counts, { completed: JOBS, failed: 0, delayed: 0, waiting: 0, active: 0 });
     assert.equal(new Set(tally.called).size, JOBS);
     assert.equal(tally.granted.length, JOBS);
     const starts = tally.granted.map(([before]) => before);
@@ -88,9 +117,25 @@ test("1,000 jobs under 50/s from 4 workers: windows exact, nothing lost, no work
     t.diagnostic(`${site.real ? "dripgate" : "contract server"}: ${JOBS} calls in ${seconds} s, at most ${most} per window, ${tally.denied} put back, ` +
       `other jobs waited at most ${Math.max(...tally.waits)} ms`);
   } finally {
-    for (const child of children) child.kill();
-    await Promise.all([calls.close(), others.close()]);
-    await site.stop();
-    await redis.stop();
+    await end();
+  }
+});
+
+test("while a vendor is blocked its jobs are delayed, none of their attempts is used up, and every other job runs", { skip: redisAway, timeout: 60_000 }, async () => {
+  const { calls, others, tally, startWorkers, stopWorkers, end } = await plant(1, 3_600_000);
+  const jobs = 40; // more than the workers' slots: if they slept, nothing else could run
+  try {
+    await calls.addBulk(callJobs(jobs));
+    startWorkers(1);
+    await tally.until(() => tally.denied === jobs - 1);
+    await Promise.all([others.addBulk(otherJobs()), calls.addBulk(otherJobs())]);
+    await tally.until(() => tally.waits.length === 2 * OTHERS);
+    await stopWorkers();
+    const counts = await calls.getJobCounts("completed", "failed", "delayed", "waiting", "active");
+    assert.deepEqual(counts, { completed: 1 + OTHERS, failed: 0, delayed: jobs - 1, waiting: 0, active: 0 });
+    const delayed = await calls.getDelayed();
+    assert.ok(delayed.every((job) => job.attemptsMade === 0 && job.delay > 0 && job.delay <= 3_600_000), "by the returned delay");
+  } finally {
+    await end();
   }
 });

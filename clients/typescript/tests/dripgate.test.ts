@@ -29,7 +29,7 @@ let dripgate: Dripgate;
 before(async () => {
   if (withoutDripgate !== false) return;
   server = await startDripgate(CONFIG);
-  dripgate = new Dripgate({ url: server.url });
+  dripgate = new Dripgate({ url: server.url, timeoutMs: 10_000 });
 });
 after(async () => {
   if (withoutDripgate !== false) return;
@@ -111,8 +111,8 @@ test("an unknown stream and a wrong member are refused with what is accepted", o
 test("with tokens: the right one is served, none is 401, one without the scope 403", options, async () => {
   process.env["DRIPGATE_CLIENT_TEST_TOKEN"] = "token-of-this-test-0123456789";
   const guarded = await startDripgate(`${CONFIG.trimEnd().slice(0, -1)}, tokens: [ { env: DRIPGATE_CLIENT_TEST_TOKEN, scopes: [check] } ] }\n`);
-  const anonymous = new Dripgate({ url: guarded.url });
-  const known = new Dripgate({ url: guarded.url, token: "token-of-this-test-0123456789" });
+  const anonymous = new Dripgate({ url: guarded.url, timeoutMs: 10_000 });
+  const known = new Dripgate({ url: guarded.url, timeoutMs: 10_000, token: "token-of-this-test-0123456789" });
   try {
     const status = (expected: number) => (error: unknown): boolean => error instanceof RequestRefusedError && error.status === expected;
     await assert.rejects(anonymous.check(free("k")), status(401));

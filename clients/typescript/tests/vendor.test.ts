@@ -18,7 +18,7 @@ const PORTAL = { portal: "42" };
 
 async function limited(limit: number, windowMs: number): Promise<{ dripgate: Dripgate; another: Dripgate }> {
   const site = await startVendorSite(limit, windowMs);
-  const clients = { dripgate: new Dripgate({ url: site.url }), another: new Dripgate({ url: site.url }) };
+  const clients = { dripgate: new Dripgate({ url: site.url, timeoutMs: 10_000 }), another: new Dripgate({ url: site.url, timeoutMs: 10_000 }) };
   stops.push(() => { clients.dripgate.close(); clients.another.close(); }, site.stop);
   return clients;
 }
@@ -30,7 +30,7 @@ async function permitting(observation: Behaviour): Promise<{ dripgate: Dripgate;
     else answer(response, 200, { allowed: true, id: "p-1", remainingTokens: 9, retryAfterMs: null, frozenUntil: null, degraded: null });
   });
   const told: string[] = [];
-  const dripgate = new Dripgate({ url: fake.url, timeoutMs: 200, onUnavailable: (error, operation) => told.push(`${operation} ${error.reason}`) });
+  const dripgate = new Dripgate({ url: fake.url, timeoutMs: 10_000, onUnavailable: (error, operation) => told.push(`${operation} ${error.reason}`) });
   stops.push(() => { dripgate.close(); }, () => fake.stop());
   return { dripgate, fake, told };
 }
@@ -89,7 +89,7 @@ test("a call that throws gives its permit back and its error on", async () => {
   await assert.rejects(dripgate.executeWithRateLimit("hubspot", PORTAL, () => Promise.reject(broken)), (error) => error === broken);
   const answered = Object.assign(new Error("404"), { response: { status: 404, headers: { "x-ratelimit-remaining": "3" } } });
   await assert.rejects(dripgate.executeWithRateLimit("hubspot", PORTAL, () => Promise.reject(answered)), (error) => error === answered);
-  assert.deepEqual(settled(fake).map((one) => [one["id"], one["status"]]), [["p-1", undefined], ["p-1", 404]]);
+  assert.deepEqual(settled(fake).map((one) => [one["id"], one["status"]]), [["p-1", 599], ["p-1", 404]]);
 });
 
 test("a reader that throws still gives the permit back", async () => {

@@ -43,7 +43,7 @@ class ClientCase(unittest.TestCase):
     make: Callable[..., Any] = Client
 
     def client(self, url: str, **options: Any) -> Any:
-        client = type(self).make(url, **options)
+        client = type(self).make(url, **{"timeout": 10.0, **options})  # busy machines
         self.addCleanup(client.close)
         return client
 

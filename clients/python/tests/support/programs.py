@@ -12,7 +12,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-START_S_MAX = 20.0
+START_S_MAX = 30.0
 DRIPGATE_BIN = os.environ.get("DRIPGATE_BIN")
 WITHOUT_DRIPGATE = "" if DRIPGATE_BIN else "DRIPGATE_BIN names no dripgate"
 WITHOUT_REDIS = "" if shutil.which("redis-server") else "no redis-server"

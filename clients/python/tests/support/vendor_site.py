@@ -20,6 +20,8 @@ streams:
       deliver: { topic: out }, overflowTopic: o, deadLetterTopic: d }
 """
 
+MEMORY_CONFIG = 'server: { listen: "127.0.0.1:8080" }\nstore: { memory: {} }\n'
+
 
 @dataclass
 class VendorSite:
@@ -28,27 +30,31 @@ class VendorSite:
     stop: Callable[[], None]
 
 
-def start_with_vendors_if_known(config: str, limit: int, window_s: int) -> tuple[Program, str, bool]:
-    """The server, its url, and whether it has vendors: False for a dripgate from before vendor limits."""
+def _start_with_vendors(config: str, limit: int, window_s: int) -> tuple[Program, str] | None:
+    """None: a dripgate from before vendor limits."""
     vendors = "vendors:\n" + "".join(
         f'  - {{ id: {name}, key: "{name}:{{portal}}", limits: [{{ limit: {limit}, window: {window_s}s }}], onStoreFailure: local }}\n'
         for name in ("hubspot", "shopify")
     )
     try:
-        return (*start_dripgate(config + vendors), True)
+        return start_dripgate(config + vendors)
     except NotReadyError as error:
         if "'vendors'" not in str(error):
             raise
-    return (*start_dripgate(config), False)
+        return None
+
+
+def start_with_vendors_if_known(config: str, limit: int, window_s: int) -> tuple[Program, str, bool]:
+    """The server, its url, and whether it has vendors."""
+    started = _start_with_vendors(config, limit, window_s)
+    return (*started, True) if started else (*start_dripgate(config), False)
 
 
 def start_vendor_site(limit: int, window_s: int) -> VendorSite:
     """Vendors `hubspot` and `shopify`, each `limit` calls per window for each value of the attribute `portal`."""
     if DRIPGATE_BIN:
-        policies = README_CONFIG.partition("streams:")[0]
-        program, url, real = start_with_vendors_if_known(policies, limit, window_s)
-        if real:
-            return VendorSite(url, real, program.stop)
-        program.stop()
+        started = _start_with_vendors(MEMORY_CONFIG, limit, window_s)
+        if started:
+            return VendorSite(started[1], True, started[0].stop)
     contract = ContractServer(limit, window_s)
     return VendorSite(contract.url, False, contract.stop)

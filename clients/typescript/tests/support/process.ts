@@ -5,7 +5,7 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const START_MS_MAX = 10_000;
+const START_MS_MAX = 30_000;
 
 export const DRIPGATE_BIN = process.env["DRIPGATE_BIN"];
 /** For node:test's `skip`. */

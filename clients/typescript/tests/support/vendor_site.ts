@@ -22,22 +22,28 @@ export const VENDORS = (limit: number, windowMs: number): string =>
   "vendors:\n" + ["hubspot", "shopify"].map((id) =>
     `  - { id: ${id}, key: "${id}:{portal}", limits: [ { limit: ${limit}, window: ${windowMs}ms } ], onStoreFailure: local }\n`).join("");
 
+/** What dripgate says of the unknown part of the config. */
+const isFromBeforeVendors = (error: unknown): boolean => String(error).includes("'vendors'");
+
 /** Starts with the vendors, or without where this dripgate is from before vendor limits. */
 export async function withVendorsIfKnown(start: (vendors: string) => Promise<Program>, vendors: string): Promise<{ server: Program; real: boolean }> {
   try {
     return { server: await start(vendors), real: true };
   } catch (error) {
-    if (!String(error).includes("'vendors'")) throw error;
+    if (!isFromBeforeVendors(error)) throw error;
     return { server: await start(""), real: false };
   }
 }
 
 /** Vendors `hubspot` and `shopify`, each `limit` calls per window of `windowMs` for each value of the attribute `portal`. */
 export async function startVendorSite(limit: number, windowMs: number): Promise<VendorSite> {
-  if (DRIPGATE_BIN === undefined) return { real: false, ...(await startContractServer(limit, windowMs)) };
-  const policies = README_CONFIG.replace(/streams:[^]*/, "");
-  const { server, real } = await withVendorsIfKnown((vendors) => startDripgate(policies + vendors), VENDORS(limit, windowMs));
-  if (real) return { url: server.url, real, stop: server.stop };
-  await server.stop();
-  return { real, ...(await startContractServer(limit, windowMs)) };
+  const contract = async (): Promise<VendorSite> => ({ real: false, ...(await startContractServer(limit, windowMs)) });
+  if (DRIPGATE_BIN === undefined) return contract();
+  try {
+    const { url, stop } = await startDripgate(`${SERVER}store: { memory: {} }\n${VENDORS(limit, windowMs)}`);
+    return { url, real: true, stop };
+  } catch (error) {
+    if (!isFromBeforeVendors(error)) throw error;
+    return contract();
+  }
 }
