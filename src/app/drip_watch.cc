@@ -54,7 +54,7 @@ std::optional<std::int64_t> DripWatch::left_out(const core::Stream& stream, std:
 }
 
 void DripWatch::say_left_out() {
-  const MonoTime now = mono_now();
+  const MonoTime now = runtime::mono_now();
   for (auto& [kind, muted] : muted_) {
     if (muted.lines == 0 || now < muted.until) continue;
     log_.warn("more of these", {{"kind", kind}, {"left_out", std::exchange(muted.lines, 0)}});

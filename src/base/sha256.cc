@@ -2,6 +2,7 @@
 // hash of a short text: the digest is fetched once, and each thread keeps one context.
 #include "base/sha256.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -42,12 +43,10 @@ Sha256 sha256(std::string_view bytes) {
 
 std::string sha256_hex(std::string_view bytes, std::size_t digits) {
   constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  for (const std::uint8_t byte : sha256(bytes)) {
-    hex += kDigits[byte >> 4];
-    hex += kDigits[byte & 15];
-  }
-  if (digits < hex.size()) hex.resize(digits);
+  const auto digest = sha256(bytes);
+  std::string hex(std::min(digits, digest.size() * 2), '\0');
+  for (std::size_t i = 0; i < hex.size(); ++i)
+    hex[i] = kDigits[i % 2 == 0 ? digest[i / 2] >> 4 : digest[i / 2] & 15];
   return hex;
 }
 

@@ -42,6 +42,7 @@ struct Request {
   core::Descriptor descriptor;
   core::Units cost = 1;           // 0: asks without taking, still denied when nothing is left
   bool peek = false;              // the same decision, nothing taken, nothing remembered
+  bool refundable = true;         // false: the answer needs no refund_id
   std::string idempotency_key{};  // for policies with `idempotency`; empty: none
   /// A limit that the request brings along, from who may say so: in place of those of the most specific
   /// policy that limits it, on a counter of its own. Null: none.

@@ -181,7 +181,8 @@ std::string CheckCall::replay_name(const PolicyAnswer& policy) const {
 void CheckCall::finish() {
   if (answer_.allowed()) {
     remember();
-    if (!request_.peek) answer_.refund_id = owner_.refund_ids_.make(answer_, request_.cost);
+    if (request_.refundable && !request_.peek)
+      answer_.refund_id = owner_.refund_ids_.make(answer_, request_.cost);
   } else {
     give_replays_back();
   }

@@ -15,6 +15,8 @@ namespace dripgate::check {
 namespace {
 
 constexpr std::size_t kMembersPerPolicy = 3;
+constexpr std::size_t kDigestBytesUsual = 48;  // of a limit: its text grows once
+constexpr std::size_t kIdBytesUsual = 192;
 
 std::string encode(const std::string& text) {
   std::string out((text.size() + 2) / 3 * 4 + 1, '\0');
@@ -36,6 +38,11 @@ std::string decode(const std::string& id) {
   const auto padding = static_cast<std::size_t>(std::ranges::count(id.substr(id.size() - 2), '='));
   out.resize(static_cast<std::size_t>(n) - std::min(padding, static_cast<std::size_t>(n)));
   return encode(out) == id ? out : std::string();  // one spelling per id
+}
+
+void append(std::string& text, std::int64_t number) {
+  char digits[24];
+  text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
 }
 
 std::string seal(const HashKey& secret, std::string_view text) {
@@ -68,13 +75,19 @@ bool taken_by_store(const PolicyAnswer& answer) {
 /// A changed number of units carries over, and so does what is refunded.
 std::string digest_of(std::span<const core::Limit> limits) {
   std::string text;
+  text.reserve(kDigestBytesUsual * limits.size());
   for (const core::Limit& limit : limits) {
-    text += std::to_string(static_cast<int>(limit.algorithm));
-    if (limit.algorithm == core::Algorithm::fixed_window)
-      text += ' ' + std::to_string(limit.window.count()) + ' ' + (limit.zone ? limit.zone->name : "");
+    append(text, static_cast<int>(limit.algorithm));
+    if (limit.algorithm == core::Algorithm::fixed_window) {
+      append(text += ' ', limit.window.count());
+      text += ' ';
+      if (limit.zone) text += limit.zone->name;
+    }
     // Under a slower refill units could be missing again when the id is no longer remembered.
-    if (limit.algorithm == core::Algorithm::token_bucket)
-      text += ' ' + std::to_string(limit.limit) + ' ' + std::to_string(limit.window.count());
+    if (limit.algorithm == core::Algorithm::token_bucket) {
+      append(text += ' ', limit.limit);
+      append(text += ' ', limit.window.count());
+    }
     text += ';';
   }
   return std::to_string(keyed_hash({}, text));
@@ -134,16 +147,20 @@ RefundIds::RefundIds(const HashKey& secret) : secret_(secret) {
 }
 
 std::string RefundIds::make(const Answer& answer, core::Units cost) {
-  std::string policies;
+  if (cost == 0 || std::ranges::none_of(answer.policies, taken_by_store)) return {};
+  std::string text;
+  text.reserve(kIdBytesUsual);
+  append(text, to_us(answer.now));
+  text += ' ';
+  append(text += process_, static_cast<std::int64_t>(++made_));
+  append(text += ' ', cost);
   for (const PolicyAnswer& policy : answer.policies) {
     if (!taken_by_store(policy)) continue;
-    policies +=
-        ' ' + policy.plan.policy->id + ' ' + override_word(policy.plan) + ' ' + policy.plan.keys.front();
+    ((text += ' ') += policy.plan.policy->id) += ' ';
+    ((text += override_word(policy.plan)) += ' ') += policy.plan.keys.front();
   }
-  if (policies.empty() || cost == 0) return {};
-  const std::string text = std::to_string(to_us(answer.now)) + ' ' + process_ + std::to_string(++made_) +
-                           ' ' + std::to_string(cost) + policies;
-  return encode(text + ' ' + seal(secret_, text));
+  const std::string sealed = seal(secret_, text);
+  return encode((text += ' ') += sealed);
 }
 
 Result<store::Refund> RefundIds::read(const std::string& id, const config::Config& config) const {

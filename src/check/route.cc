@@ -1,5 +1,6 @@
 #include "check/route.h"
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -18,9 +19,14 @@ std::optional<unsigned> hex(char c) {
 }
 
 /// Stands for itself in a path that a pattern can name.
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x21; c < 0x7f; ++c)
+    plain[c] = std::string_view("/%?#\\\"<>^`{|}").find(static_cast<char>(c)) == std::string_view::npos;
+  return plain;
+}();
 bool plain(unsigned char c) {
-  return c > 0x20 && c < 0x7f &&
-         std::string_view("/%?#\\\"<>^`{|}").find(static_cast<char>(c)) == std::string_view::npos;
+  return kPlain[c];
 }
 
 void append(std::string& out, unsigned char c) {
@@ -71,9 +77,22 @@ std::string normal_method(std::string_view text) {
   return upper(normal_segment(text));
 }
 
+/// Most paths are: no segment is empty, ".", ".." or holds anything but what stands for itself.
+bool is_normal(std::string_view path) {
+  if (!path.starts_with('/') || (path.size() > 1 && path.ends_with('/'))) return false;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const char c = path[i];
+    if (c != '/' ? !plain(static_cast<unsigned char>(c))
+                 : i + 1 < path.size() && (path[i + 1] == '/' || path[i + 1] == '.'))
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string normal_path(std::string_view target) {
+  if (is_normal(target)) return std::string(target);
   std::string_view rest = path_of(target);
   std::vector<std::string> segments;
   while (!rest.empty()) {

@@ -20,6 +20,7 @@ namespace {
 // The shortest rest of a chunked body is "0\r\n\r\n". Beast's parser asserts that much after a final chunk
 // header.
 constexpr std::size_t kChunkedRestMin = 5;
+constexpr std::size_t kHeadersUsual = 16;
 
 RequestReader::Refusal refuse(int status, std::string_view kind, std::string detail) {
   return {.status = status, .kind = kind, .detail = std::move(detail)};
@@ -44,6 +45,7 @@ Request to_request(const Parser& parser) {
                   .headers = {},
                   .body = {},
                   .peer = {}};
+  request.headers.reserve(kHeadersUsual);
   for (const auto& field : message) request.headers.emplace_back(field.name_string(), field.value());
   return request;
 }

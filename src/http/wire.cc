@@ -7,8 +7,20 @@ namespace dripgate::http {
 
 namespace {
 
+constexpr std::size_t kHeadBytesUsual = 512;  // a head that fits grows its text once
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < ' ' || c == 0x7f;
+}
+
 void append_clean(std::string& out, std::string_view text) {
-  for (const char c : text) out += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? ' ' : c;
+  bool clean = true;
+  for (const char c : text) clean &= !is_control(c);
+  if (clean) {
+    out += text;
+    return;
+  }
+  for (const char c : text) out += is_control(c) ? ' ' : c;
 }
 
 void append_header(std::string& out, std::string_view name, std::string_view value) {
@@ -30,7 +42,11 @@ bool has_body(int status) {
 }
 
 std::string answer_head(const Response& response, bool keep_alive) {
-  std::string out = "HTTP/1.1 " + std::to_string(response.status) + " ";
+  std::string out;
+  out.reserve(kHeadBytesUsual);
+  out += "HTTP/1.1 ";
+  out += std::to_string(response.status);
+  out += ' ';
   out += reason_phrase(response.status);
   out += "\r\n";
   for (const auto& [name, value] : response.headers) {

@@ -50,16 +50,24 @@ class JsonText {
   void number_or_null(const std::optional<std::int64_t>& value) { value ? number(*value) : raw("null"); }
 
  private:
+  static bool needs_escape(unsigned char byte) { return byte < 0x20 || byte == '"' || byte == '\\'; }
   void comma() {
     if (!fresh_) out_ += ',';
     fresh_ = false;
   }
   void quote(std::string_view value) {
     out_ += '"';
+    bool plain = true;
+    for (const char c : value) plain &= !needs_escape(static_cast<unsigned char>(c));
+    if (plain) {
+      out_ += value;
+      out_ += '"';
+      return;
+    }
     std::size_t from = 0;
     for (std::size_t i = 0; i < value.size(); ++i) {
       const auto byte = static_cast<unsigned char>(value[i]);
-      if (byte >= 0x20 && byte != '"' && byte != '\\') continue;
+      if (!needs_escape(byte)) continue;
       out_ += value.substr(from, i - from);
       escape(byte);
       from = i + 1;

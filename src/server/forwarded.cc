@@ -45,8 +45,8 @@ std::expected<std::string, http::Response> one_fact(const http::Headers& headers
             std::string(names.original)));
   }
   std::string fact = spelling(values.front());
-  const bool agreed =
-      std::ranges::all_of(values, [&](std::string_view other) { return spelling(other) == fact; });
+  const bool agreed = std::all_of(values.begin() + 1, values.end(),
+                                  [&](std::string_view other) { return spelling(other) == fact; });
   if (agreed) return fact;
   return std::unexpected(http::problem(403, "forbidden",
                                        std::string(names.forwarded) + " and " + std::string(names.original) +
@@ -91,6 +91,7 @@ std::expected<Forwarded, http::Response> read_forwarded(const http::Request& req
   if (!path) return std::unexpected(std::move(path).error());
   Forwarded forwarded;
   forwarded.preflight = is_preflight(request, *method);
+  forwarded.request.refundable = false;  // the gateway has no use for an id
   core::Descriptor& facts = forwarded.request.descriptor;
   facts["method"] = *std::move(method);
   facts["path"] = *std::move(path);
