@@ -1,3 +1,5 @@
+import { fileURLToPath } from "node:url";
+
 import eslint from "@eslint/js";
 import tseslint from "typescript-eslint";
 
@@ -7,7 +9,7 @@ export default tseslint.config(
   ...tseslint.configs.strictTypeChecked,
   ...tseslint.configs.stylisticTypeChecked,
   {
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: fileURLToPath(new URL(".", import.meta.url)) } },
     rules: {
       // Numbers in messages are meant.
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
