@@ -33,7 +33,7 @@ class CeleryRecipe(unittest.TestCase):
     def test_200_tasks_under_50_per_second_windows_exact_nothing_lost_no_retry_burnt(self) -> None:
         redis_server, port = start_redis()
         self.addCleanup(redis_server.stop)
-        site = start_vendor_site(PER_WINDOW, WINDOW_S)
+        site = start_vendor_site(f"{{ limit: {PER_WINDOW}, window: {WINDOW_S}s }}", PER_WINDOW, WINDOW_S)
         self.addCleanup(site.stop)
         os.environ.update(TEST_REDIS_URL=f"redis://127.0.0.1:{port}/0", TEST_DRIPGATE_URL=site.url)
         from .support import celery_app  # it connects to what the environment names

@@ -32,7 +32,7 @@ class Contacts(BaseHTTPRequestHandler):
 @unittest.skipIf(WITHOUT, WITHOUT)
 class Readme(unittest.TestCase):
     def test_the_first_lines_work(self) -> None:
-        server, url, real = start_with_vendors_if_known(README_CONFIG, 100, 10)
+        server, url, real = start_with_vendors_if_known(README_CONFIG, "{ limit: 100, window: 10s }")
         self.addCleanup(server.stop)
         vendor = HTTPServer(("127.0.0.1", 0), Contacts)
         thread = Thread(target=vendor.serve_forever, kwargs={"poll_interval": 0.02})

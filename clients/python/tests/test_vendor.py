@@ -49,9 +49,9 @@ def forbidden() -> Any:
 
 
 class Vendor(ClientCase):
-    def limited(self, limit: int) -> Any:
-        """Two clients of one Dripgate whose window is an hour."""
-        site = start_vendor_site(limit, 3600)
+    def limited(self, capacity: int, refill: str) -> Any:
+        """Two clients of one Dripgate."""
+        site = start_vendor_site(f"{{ capacity: {capacity}, {refill}: {capacity} }}", capacity, 3600)
         self.addCleanup(site.stop)
         return self.client(site.url), self.client(site.url)
 
@@ -75,14 +75,14 @@ class Vendor(ClientCase):
         return raised.exception
 
     def test_as_many_calls_as_the_limit_allows_are_made_the_next_one_is_not_and_says_when(self) -> None:
-        client, _ = self.limited(3)
+        client, _ = self.limited(3, "refillPerHour")
         self.assertEqual([client.execute_with_rate_limit("hubspot", PORTAL, lambda: 7) for _ in range(3)], [7, 7, 7])
         error = self.exceeded(client, "hubspot", forbidden)
         self.assertTrue(1 <= error.delay_ms <= HOUR_MS)
         self.assertEqual((error.vendor, error.said_by), ("hubspot", "dripgate"))
 
     def test_a_429_of_the_vendor_becomes_rate_limit_exceeded_and_stops_every_other_client(self) -> None:
-        client, another = self.limited(100)
+        client, another = self.limited(100, "refillPerSecond")
         error = self.exceeded(client, "hubspot", lambda: response(429, Retry_After="30"))
         self.assertTrue(25_000 < error.delay_ms <= 30_000, error.delay_ms)
         self.assertEqual(error.said_by, "vendor")
@@ -92,7 +92,7 @@ class Vendor(ClientCase):
         self.assertEqual(another.execute_with_rate_limit("shopify", PORTAL, lambda: "others go on"), "others go on")
 
     def test_a_cost_over_the_limit_can_never_pass(self) -> None:
-        client, _ = self.limited(3)
+        client, _ = self.limited(3, "refillPerHour")
         with self.assertRaises(RequestRefusedError):
             client.execute_with_rate_limit("hubspot", PORTAL, forbidden, cost=4)
 

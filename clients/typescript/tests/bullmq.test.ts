@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { Queue } from "bullmq";
 import type { Told } from "./support/bullmq_worker.js";
 import { startRedis } from "./support/process.js";
-import { startVendorSite, type VendorSite } from "./support/vendor_site.js";
+import { startVendorSite, type VendorLimit, type VendorSite } from "./support/vendor_site.js";
 
 const JOBS = 1_000;
 const PER_WINDOW = 50;
@@ -64,9 +64,9 @@ interface Plant {
 }
 
 /** A Redis, a vendor's limit, two queues; workers are processes of 5 jobs at a time for each queue. */
-async function plant(limit: number, windowMs: number): Promise<Plant> {
+async function plant(limit: VendorLimit): Promise<Plant> {
   const redis = await startRedis();
-  const site = await startVendorSite(limit, windowMs);
+  const site = await startVendorSite(limit);
   const { port } = new URL(redis.url);
   const connection = { host: "127.0.0.1", port: Number(port) };
   const [calls, others] = [new Queue("calls", { connection }), new Queue("others", { connection })];
@@ -93,7 +93,7 @@ async function plant(limit: number, windowMs: number): Promise<Plant> {
 }
 
 test("1,000 jobs under 50/s from 4 workers: windows exact, nothing lost, no worker blocked", { skip: redisAway, timeout: 90_000 }, async (t) => {
-  const { calls, others, tally, site, startWorkers, stopWorkers, end } = await plant(PER_WINDOW, WINDOW_MS);
+  const { calls, others, tally, site, startWorkers, stopWorkers, end } = await plant({ limit: PER_WINDOW, windowMs: WINDOW_MS });
   try {
     await calls.addBulk(callJobs(JOBS));
     startWorkers(WORKERS);
@@ -122,7 +122,7 @@ test("1,000 jobs under 50/s from 4 workers: windows exact, nothing lost, no work
 });
 
 test("while a vendor is blocked its jobs are delayed, none of their attempts is used up, and every other job runs", { skip: redisAway, timeout: 60_000 }, async () => {
-  const { calls, others, tally, startWorkers, stopWorkers, end } = await plant(1, 3_600_000);
+  const { calls, others, tally, startWorkers, stopWorkers, end } = await plant({ capacity: 1, refillPerHour: 1 });
   const jobs = 40; // more than the workers' slots: if they slept, nothing else could run
   try {
     await calls.addBulk(callJobs(jobs));

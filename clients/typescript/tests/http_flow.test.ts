@@ -105,7 +105,7 @@ async function vendor(behaviour: (count: number) => [number, Record<string, stri
 }
 
 test("six flows at once under 2 per 2 seconds: each calls once, the late ones wait", async () => {
-  const site = await startVendorSite(2, 2000);
+  const site = await startVendorSite({ limit: 2, windowMs: 2000 });
   stops.push(site.stop);
   const { url, calls } = await vendor(() => [200, {}]);
   const flows = Array.from({ length: 6 }, () => new Execution(site.url, url));
@@ -116,7 +116,7 @@ test("six flows at once under 2 per 2 seconds: each calls once, the late ones wa
 });
 
 test("a 429 of the vendor is waited for and called again", async () => {
-  const site = await startVendorSite(100, 3_600_000);
+  const site = await startVendorSite({ capacity: 100, refillPerSecond: 100 });
   stops.push(site.stop);
   const { url, calls } = await vendor((count) => (count === 1 ? [429, { "Retry-After": "1" }] : [200, {}]));
   const first = new Execution(site.url, url);

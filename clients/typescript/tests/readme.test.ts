@@ -18,7 +18,7 @@ const skip = withoutDripgate === false && PACKED === undefined ? "DRIPGATE_PACKE
 test("the README's first lines work", { skip }, async () => {
   const vendor = http.createServer((_request, response) => response.writeHead(200).end("[]")).listen(0, "127.0.0.1");
   await new Promise((resolve) => vendor.once("listening", resolve));
-  const { server, real } = await withVendorsIfKnown((vendors) => startDripgate(README_CONFIG + vendors), VENDORS(100, 10_000));
+  const { server, real } = await withVendorsIfKnown((vendors) => startDripgate(README_CONFIG + vendors), VENDORS({ limit: 100, windowMs: 10_000 }));
   try {
     const code = /```js\n([^`]*)```/.exec(readFileSync("README.md", "utf8"))?.[1] ?? "";
     const lines = code.trimEnd().split("\n");

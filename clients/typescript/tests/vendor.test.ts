@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 
 import { Dripgate, LimiterUnavailableError, limitHeaders, outcomeOf, RateLimitExceededError, RequestRefusedError } from "@dripgate/client";
 import { answer, FakeDripgate, type Behaviour } from "./support/fake_dripgate.js";
-import { startVendorSite } from "./support/vendor_site.js";
+import { startVendorSite, type VendorLimit } from "./support/vendor_site.js";
 
 const stops: (() => Promise<void> | void)[] = [];
 after(async () => {
@@ -16,8 +16,8 @@ after(async () => {
 const HOUR_MS = 3_600_000;
 const PORTAL = { portal: "42" };
 
-async function limited(limit: number, windowMs: number): Promise<{ dripgate: Dripgate; another: Dripgate }> {
-  const site = await startVendorSite(limit, windowMs);
+async function limited(limit: VendorLimit): Promise<{ dripgate: Dripgate; another: Dripgate }> {
+  const site = await startVendorSite(limit);
   const clients = { dripgate: new Dripgate({ url: site.url, timeoutMs: 10_000 }), another: new Dripgate({ url: site.url, timeoutMs: 10_000 }) };
   stops.push(() => { clients.dripgate.close(); clients.another.close(); }, site.stop);
   return clients;
@@ -47,7 +47,7 @@ async function vendor(behaviour: http.RequestListener): Promise<string> {
 }
 
 test("as many calls as the limit allows are made; the next one is not, and says when", async () => {
-  const { dripgate } = await limited(3, HOUR_MS);
+  const { dripgate } = await limited({ capacity: 3, refillPerHour: 3 });
   let calls = 0;
   const call = (): Promise<number> => Promise.resolve(++calls);
   for (let i = 1; i <= 3; ++i) assert.equal(await dripgate.executeWithRateLimit("hubspot", PORTAL, call), i);
@@ -57,7 +57,7 @@ test("as many calls as the limit allows are made; the next one is not, and says 
 });
 
 test("a 429 of the vendor becomes RateLimitExceededError and stops every other client", async () => {
-  const { dripgate, another } = await limited(100, HOUR_MS);
+  const { dripgate, another } = await limited({ capacity: 100, refillPerSecond: 100 });
   const url = await vendor((_request, response) => response.writeHead(429, { "Retry-After": "30" }).end());
   await assert.rejects(dripgate.executeWithRateLimit("hubspot", PORTAL, () => fetch(url)), (error) => error instanceof RateLimitExceededError &&
     error.saidBy === "vendor" && error.delayMs > 25_000 && error.delayMs <= 30_000 && (error.cause as Response).status === 429);
@@ -67,7 +67,7 @@ test("a 429 of the vendor becomes RateLimitExceededError and stops every other c
 });
 
 test("a cost over the limit can never pass: refused, not delayed", async () => {
-  const { dripgate } = await limited(3, HOUR_MS);
+  const { dripgate } = await limited({ capacity: 3, refillPerHour: 3 });
   await assert.rejects(dripgate.executeWithRateLimit("hubspot", PORTAL, () => assert.fail("called"), { cost: 4 }), RequestRefusedError);
 });
 

@@ -30,11 +30,10 @@ class VendorSite:
     stop: Callable[[], None]
 
 
-def _start_with_vendors(config: str, limit: int, window_s: int) -> tuple[Program, str] | None:
+def _start_with_vendors(config: str, limit: str) -> tuple[Program, str] | None:
     """None: a dripgate from before vendor limits."""
     vendors = "vendors:\n" + "".join(
-        f'  - {{ id: {name}, key: "{name}:{{portal}}", limits: [{{ limit: {limit}, window: {window_s}s }}], onStoreFailure: local }}\n'
-        for name in ("hubspot", "shopify")
+        f'  - {{ id: {name}, key: "{name}:{{portal}}", limits: [ {limit} ], onStoreFailure: local }}\n' for name in ("hubspot", "shopify")
     )
     try:
         return start_dripgate(config + vendors)
@@ -44,17 +43,18 @@ def _start_with_vendors(config: str, limit: int, window_s: int) -> tuple[Program
         return None
 
 
-def start_with_vendors_if_known(config: str, limit: int, window_s: int) -> tuple[Program, str, bool]:
+def start_with_vendors_if_known(config: str, limit: str) -> tuple[Program, str, bool]:
     """The server, its url, and whether it has vendors."""
-    started = _start_with_vendors(config, limit, window_s)
+    started = _start_with_vendors(config, limit)
     return (*started, True) if started else (*start_dripgate(config), False)
 
 
-def start_vendor_site(limit: int, window_s: int) -> VendorSite:
-    """Vendors `hubspot` and `shopify`, each `limit` calls per window for each value of the attribute `portal`."""
+def start_vendor_site(limit: str, most: int, window_s: int) -> VendorSite:
+    """Vendors `hubspot` and `shopify`, each with this limit of the config (a window, whose starts dripgate spreads evenly, or a bucket,
+    which may be emptied at once) for each value of the attribute `portal`. The contract server knows windows only: `most` in `window_s`."""
     if DRIPGATE_BIN:
-        started = _start_with_vendors(MEMORY_CONFIG, limit, window_s)
+        started = _start_with_vendors(MEMORY_CONFIG, limit)
         if started:
             return VendorSite(started[1], True, started[0].stop)
-    contract = ContractServer(limit, window_s)
+    contract = ContractServer(most, window_s)
     return VendorSite(contract.url, False, contract.stop)
