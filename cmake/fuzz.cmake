@@ -10,7 +10,8 @@ function(dripgate_fuzz)
   list(FILTER sources EXCLUDE REGEX "/(core|memory)/(booking_(adapt|book|codec|cursor|gate|replay|reserve|shard|store|view)|event_table)")
   set(pure
     http/message http/problem
-    server/check_read server/check_render server/forwarded server/gate_headers server/render
+    render/gate_headers
+    server/check_read server/check_render server/forwarded server/render
     rls/joint rls/grpc/messages
     redis/encode redis/failure redis/greeting redis/reply_reader redis/sentinel_answer redis/slot_map redis/slots
     store/redis/booking_names store/redis/booking_wire store/redis/counter_code store/redis/counter_decisions

@@ -13,8 +13,8 @@
 
 #include "fuzz/require.h"
 #include "fuzz/structured_fields.h"
+#include "render/gate_headers.h"
 #include "server/check_text.h"
-#include "server/gate_headers.h"
 #include "store/counter_calls.h"
 
 namespace dripgate::fuzz {
@@ -141,13 +141,13 @@ void require_json(const Case& made) {
   server::append_decision(decision, made.answer, made.legacy);
   require(nlohmann::json::accept(decision), "a decision is JSON", decision);
   if (made.answer.allowed()) return;
-  const std::string document = server::refusal_document(made.answer);
+  const std::string document = render::refusal_document(made.answer);
   require(nlohmann::json::accept(document), "a problem document is JSON", document);
 }
 
 void run(std::string_view input) {
   const Case made = read_case(input);
-  for (const auto& [name, value] : server::gate_headers(made.answer, made.legacy)) {
+  for (const auto& [name, value] : render::gate_headers(made.answer, made.legacy)) {
     require(std::ranges::all_of(value, [](char c) { return c >= 0x20 && c < 0x7f; }), "a header is printable",
             value);
     if (name == "RateLimit-Policy")

@@ -11,9 +11,9 @@
 #include "check/plan.h"
 #include "check/route.h"
 #include "fuzz/gate.h"
+#include "render/gate_headers.h"
 #include "server/check_text.h"
 #include "server/forwarded.h"
-#include "server/gate_headers.h"
 
 namespace dripgate::fuzz {
 namespace {

@@ -1,7 +1,10 @@
 // What Envoy's messages mean as checks, and what answers look like as messages.
 #include "rls/grpc/messages.h"
 
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -312,6 +315,45 @@ TEST(RlsAnswer, ARequestWithOneWrongDescriptorSpendsNothing) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
   EXPECT_EQ(only_status(edge.answer(message({{{"user", "ada"}}}))), "OK 10/MINUTE per-user left 9 for 60");
+}
+
+/// "call NAME=VALUE [request N] [descriptor N] -> CODE left N", tests/golden/cases/*.call.
+void play_call(Edge& edge, const std::string& line) {
+  SCOPED_TRACE(line);
+  std::istringstream words(line);
+  std::string word, code;
+  words >> word >> word;
+  const std::size_t equals = word.find('=');
+  RateLimitRequest request = message({{{word.substr(0, equals), word.substr(equals + 1)}}});
+  std::uint64_t number = 0;
+  while (words >> word && word != "->") {
+    words >> number;
+    if (word == "request") request.set_hits_addend(static_cast<std::uint32_t>(number));
+    if (word == "descriptor") request.mutable_descriptors(0)->mutable_hits_addend()->set_value(number);
+  }
+  words >> code >> word >> number;
+  const RateLimitResponse response = edge.answer(request);
+  ASSERT_EQ(response.statuses_size(), 1);
+  EXPECT_EQ(RateLimitResponse::Code_Name(response.statuses(0).code()), code);
+  EXPECT_EQ(response.statuses(0).limit_remaining(), number);
+}
+
+TEST(RlsGolden, CallsAreAnsweredAsTheTextSays) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(DRIPGATE_SOURCE_DIR "/tests/golden/cases")) {
+    if (entry.path().extension() != ".call") continue;
+    ++files;
+    std::ifstream in(entry.path());
+    std::string policies;
+    std::vector<std::string> calls;
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with(' ')) policies += line + "\n";
+      if (line.starts_with("call ")) calls.push_back(line);
+    }
+    Edge edge(policies);
+    for (const std::string& call : calls) play_call(edge, call);
+  }
+  EXPECT_GT(files, 0);
 }
 
 }  // namespace
