@@ -1,6 +1,7 @@
 // The gate over HTTP against a bare Beast server that answers 200 with no body: CPU of the server per
 // request, over the same 16 kept-alive connections, taking turns. The whole product answers (app::App on
-// memory). Then matching among 1,000 policies against 10.
+// memory). The same two behind nginx' auth_request, nginx counted. Then matching among 1,000 policies
+// against 10.
 #include <array>
 #include <cstring>
 #include <memory>
@@ -25,6 +26,7 @@
 #include "app/app.h"
 #include "compare.h"
 #include "config/match.h"
+#include "nginx_front.h"
 
 namespace dripgate::bench {
 namespace {
@@ -38,6 +40,8 @@ constexpr int kRounds = 1'000;       // of one request on every connection
 constexpr int kBatchRounds = 30;     // of one batch on every connection
 constexpr std::size_t kBatch = 100;  // checks of one batch
 constexpr int kMatches = 200'000;
+constexpr int kNginxRounds = 500;    // of one request on every connection
+constexpr double kNginxMore = 1.25;  // total CPU, asking Dripgate against asking a bare server
 
 double cpu_ns(clockid_t clock) {
   timespec now{};
@@ -246,10 +250,54 @@ int matching(int argc, char** argv) {
   return table.verdict();
 }
 
+void wait_for(const NginxFront& front) {
+  const bool up = testing::eventually([&] {
+    try {
+      asio::io_context context;
+      tcp::socket(context).connect({asio::ip::address_v4::loopback(), front.port()});
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  });
+  if (up) return;
+  std::fprintf(stderr, "gate_nginx: nginx does not listen: %s\n", front.log().c_str());
+  std::abort();
+}
+
+int behind_nginx(int argc, char** argv) {
+  if (!NginxFront::installed()) {
+    std::printf("gate_nginx: skipped: no nginx at %s\n", kNginx);
+    return 0;
+  }
+  const BareBeast beast;
+  const auto app = start_app();
+  const NginxFront to_beast(beast.port());
+  const NginxFront to_dripgate(app->port());
+  wait_for(to_beast);
+  wait_for(to_dripgate);
+  Callers control(to_beast.port());
+  Callers callers(to_dripgate.port());
+  const std::string request = "GET /orders HTTP/1.1\r\nHost: 127.0.0.1\r\nX-API-Key: k-1\r\n\r\n";
+  Comparison table("gate_nginx", argc, argv,
+                   [&] { return servers_ns() + to_beast.cpu_ns() + to_dripgate.cpu_ns(); });
+  table.add("nginx, bare Beast 200", [&] { return control.call(request, kNginxRounds); });
+  table.add("nginx, Dripgate", [&] { return callers.call(request, kNginxRounds); });
+  table.run();
+  // It would pass on what nobody answered, at no cost.
+  if (to_dripgate.log().contains("upstream")) {
+    std::fprintf(stderr, "gate_nginx: some were not answered in time: %s\n", to_dripgate.log().c_str());
+    return 1;
+  }
+  table.expect_ratio("nginx, Dripgate", "nginx, bare Beast 200", kNginxMore);
+  return table.verdict();
+}
+
 int run(int argc, char** argv) {
   const int http = over_http(argc, argv);
+  const int nginx = behind_nginx(argc, argv);
   const int match = matching(argc, argv);
-  return http != 0 ? http : match;
+  return http != 0 ? http : nginx != 0 ? nginx : match;
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The long runs of docs/verification.md, with the real binary: `./dev soak [kill|real|redis] [options]`.
+"""The long runs of docs/verification.md, with the real binary: `./dev soak [kill|real|redis|histories|envoy] [options]`.
 
 kill: kill -9 of `dripgate up` many times at random while events are published with ids and retries.
 redis: a serve, workers, dispatchers and a consumer on one Redis; any of them is killed every 200 ms, and Redis itself once.
 real: up, sink and publish in real time under a limit per minute.
+envoy: a real Envoy at 5,000 requests/s; how many of its questions miss their 20 ms (soak_envoy.py).
 Each prints what it counted and exits 1 when something is lost, a window is exceeded or an id is unknown."""
 import argparse
 import collections
@@ -18,6 +19,8 @@ import sys
 import tempfile
 import time
 import urllib.request
+
+import soak_envoy
 
 CONFIG = """store: {store}
 streams:
@@ -333,21 +336,30 @@ def run_histories(options, _folder):
     return report("Histories", details, {}, done.returncode == 0)
 
 
+def run_envoy(options, folder):
+    result, good = soak_envoy.run(options, folder, free_port)
+    details = f"the example of deploy/envoy at {options.rate} requests/s for {options.seconds} s, memory store."
+    return report("Envoy", details, result, good)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build", help="the build folder with the binary")
-    parser.add_argument("run", nargs="?", choices=["kill", "real", "redis", "histories", "all"], default="all")
+    parser.add_argument("run", nargs="?", choices=["kill", "real", "redis", "histories", "envoy", "all"], default="all")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--events", type=int, default=20_000)
     parser.add_argument("--keys", type=int, default=20)
     parser.add_argument("--rps", type=int, default=50)
     parser.add_argument("--rpm", type=int, default=100)
     parser.add_argument("--histories", type=int, default=10_000)
+    parser.add_argument("--rate", type=int, default=5_000, help="envoy: requests/s")
+    parser.add_argument("--seconds", type=int, default=30, help="envoy: how long")
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     options.binary = str((pathlib.Path(options.build) / "dripgate").resolve())
     status = 0
-    for name, run in (("kill", run_kill), ("redis", run_redis), ("real", run_real), ("histories", run_histories)):
+    for name, run in (("kill", run_kill), ("redis", run_redis), ("real", run_real), ("histories", run_histories),
+                      ("envoy", run_envoy)):
         if options.run in (name, "all"):
             with tempfile.TemporaryDirectory(prefix="dripgate-soak-") as folder:
                 status |= run(options, folder)
