@@ -49,7 +49,8 @@ std::string program_of(const std::string& gateway) {
   return ::access(path.c_str(), X_OK) == 0 ? path : std::string();
 }
 
-Edge::Edge(std::string gateway, const Changes& changes) : gateway_(std::move(gateway)) {
+Edge::Edge(std::string gateway, const Changes& changes, Changes lines)
+    : gateway_(std::move(gateway)), lines_(std::move(lines)) {
   start_dripgate(changes);
   start_gateway();
 }
@@ -99,6 +100,7 @@ void Edge::place_files(const std::string& files) const {
         replace_if_there(text, std::string(before) + "8001", before + refuses);
       }
     }
+    for (const auto& [what, by] : lines_) replace_if_there(text, what, by);
     write_file(files + "/" + entry.path().filename().string(), text);
   }
 }

@@ -24,7 +24,8 @@ class Edge {
   using Changes = std::vector<std::pair<std::string, std::string>>;
 
   /// `gateway`: a folder of deploy/. `changes`: of Dripgate's config, which is that of the gateway's README.
-  explicit Edge(std::string gateway, const Changes& changes = {});
+  /// `lines`: comments of the gateway's files that are to be lines.
+  explicit Edge(std::string gateway, const Changes& changes = {}, Changes lines = {});
   ~Edge();
 
   [[nodiscard]] Message get(const Ask& request, Away away = Away::pass) const;
@@ -51,6 +52,7 @@ class Edge {
   void place_files(const std::string& files) const;
 
   std::string gateway_;
+  Changes lines_;
   std::string dripgate_port_;
   std::uint16_t passes_ = 0;           // port of the variant that passes
   std::uint16_t refuses_ = 0;          // of the one that refuses

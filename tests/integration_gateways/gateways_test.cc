@@ -167,6 +167,8 @@ TEST_P(Gateways, ALimiterThatIsGonePassesOrRefusesAsTheExampleSays) {
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds{10}) << why;
   };
   edge.dripgate->signal(SIGSTOP);
+  EXPECT_TRUE(eventually([&] { return edge.get(order, Away::refuse).status() == 503; }))
+      << "it may finish what it has";
   without_it("stopped, its socket open");
   edge.dripgate->signal(SIGCONT);
   EXPECT_EQ(edge.decided(order, Away::refuse).status(), 429) << "it is back";
@@ -221,6 +223,34 @@ TEST_P(Gateways, ARequestThatDripgateCannotReadIsNoWayAround) {
   }
   // Two that nothing limits, and a token that may have come in the meantime.
   EXPECT_LE(edge.app.count() - before, 3u);
+}
+
+TEST_P(Gateways, ATokenIsSentAndOneThatIsRefusedOpensNothing) {
+  if (is_envoy()) GTEST_SKIP() << "a refused token is a failed call there: deploy/envoy/README.md";
+  const std::string token = "a-token-of-the-gateway-0123456789";
+  testing::ScratchFolder secrets;
+  write_file(secrets.path("check"), token + "\n");
+  ::setenv("DRIPGATE_TOKEN", token.c_str(), 1);
+  Edge edge(GetParam(),
+            {{"  forwardAuth:",
+              "  tokens: [ { file: " + secrets.path("check") + ", scopes: [check] } ]\n  forwardAuth:"}},
+            {{"# proxy_set_header Authorization \"Bearer …\";",
+              "proxy_set_header Authorization \"Bearer " + token + "\";"},
+             {"# http-request set-var-fmt(txn.dripgate_authorization)",
+              "http-request set-var-fmt(txn.dripgate_authorization)"},
+             {"header_up -Authorization\n\t\t# header_up", "header_up"}});
+  // The client's own is for the app.
+  Ask order{.headers = edge.free_plan("k-1")};
+  order.headers.emplace_back("Authorization: Bearer of-the-client");
+  EXPECT_EQ(edge.decided(order).status(), 200);
+  EXPECT_EQ(edge.app.last().header("Authorization"), "Bearer of-the-client");
+
+  write_file(secrets.path("check"), "another-token-0123456789-0123456789\n");
+  edge.dripgate->signal(SIGHUP);
+  EXPECT_TRUE(eventually([&] { return edge.get(order).status() == 503; })) << edge.dripgate->err();
+  const std::size_t before = edge.app.count();
+  for (const Away away : {Away::pass, Away::refuse}) expect_unavailable(edge.get(order, away));
+  EXPECT_EQ(edge.app.count(), before) << "a mistake in the setup is no limiter that is away";
 }
 
 // Case E4. Envoy's own cors filter answers preflights before the rate limit filter: deploy/envoy/README.md.
