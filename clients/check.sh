@@ -10,12 +10,15 @@ mkdir -p "$out"
 
 say() { printf -- '-- %s\n' "$*"; }
 skip() { echo "skipped: $*"; exit 77; }
-# installed NAME FILE COMMAND...: runs COMMAND unless it succeeded before with this FILE.
-installed() {
-  local stamp="$out/$1.stamp" file=$2; shift 2
+AWAY='ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|NewConnectionError|ConnectTimeout|Read timed out|[Cc]onnection broken|Name or service'
+# fetch REGISTRY FILE COMMAND...: runs COMMAND unless it succeeded before with this FILE.
+fetch() {
+  local registry=$1 file=$2 stamp=$out/$language.stamp; shift 2
   cmp -s "$file" "$stamp" && return
-  "$@" >"$stamp.log" 2>&1 || { tail -n 3 "$stamp.log"; return 1; }
-  cp "$file" "$stamp"
+  if "$@" >"$stamp.log" 2>&1; then cp "$file" "$stamp"; return; fi
+  tail -n 20 "$stamp.log"
+  if grep -qE "$AWAY" "$stamp.log"; then skip "$registry cannot be reached"; fi
+  exit 1
 }
 
 check_typescript() {
@@ -27,7 +30,7 @@ check_typescript() {
   cp -r clients/typescript/. "$work"
   export DRIPGATE_HTTP_FLOW=$PWD/clients/http-flow/n8n.json DRIPGATE_PACKED=$out/typescript-packed
   cd "$work"
-  installed typescript package-lock.json npm ci --no-audit --no-fund --ignore-scripts || skip "the npm registry cannot be reached"
+  fetch "the npm registry" package-lock.json npm ci --no-audit --no-fund --ignore-scripts --fetch-retries=1 --fetch-retry-mintimeout=2000
   say "tsc, eslint"; npm run --silent lint
   say "npm pack"
   npm pack --silent
@@ -43,8 +46,7 @@ check_python() {
   rm -rf "$work" && cp -r clients/python "$work"
   cd "$work"
   [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
-  installed python requirements-dev.txt "$venv/bin/pip" install -q --disable-pip-version-check -r requirements-dev.txt \
-    || skip "the Python package index cannot be reached"
+  fetch "the Python package index" requirements-dev.txt "$venv/bin/pip" install -q --disable-pip-version-check --retries 1 -r requirements-dev.txt
   export PATH="$venv/bin:$PATH"
   say "ruff, mypy"; ruff check -q .; ruff format -q --check .; mypy
   say "wheel"
