@@ -61,6 +61,7 @@ Behaviour = Callable[[Handler, Seen, int], None]
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # of 5, connections beyond would wait for their SYN's second try
     connections = 0
     closed = threading.Semaphore(0)  # released for each connection that this side has closed
 
