@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "core/policy.h"
 #include "core/stream.h"
+#include "core/vendor.h"
 
 namespace dripgate::config {
 
@@ -60,6 +61,7 @@ struct HttpDelivery {
   Duration timeout = 10s;
   std::size_t max_connections = 64;
   std::optional<std::string> ca_file{};  // of an https:// url; empty: the system's CAs
+  std::string vendor{};                  // deliveries acquire from it and tell it the answers; empty: none
   friend bool operator==(const HttpDelivery&, const HttpDelivery&) = default;
 };
 struct TopicDelivery {
@@ -137,6 +139,7 @@ struct Config {
   std::string scope;    // the file's default scope
   std::vector<core::PolicyPtr> policies;
   std::vector<StreamSettings> streams;
+  std::vector<core::VendorPtr> vendors;
   Store store = MemoryStore{};
   std::optional<Gcp> gcp;
   Server server;

@@ -15,10 +15,10 @@ constexpr Duration kDeliveryTimeoutMax = 10min;
 constexpr std::size_t kPathBytesMax = 4'096;
 constexpr std::int64_t kAttemptsMax = 100;
 constexpr std::int64_t kConnectionsMax = 1'000;
-constexpr std::array<std::string_view, 6> kDeliverKeys{"http",        "topic",          "timeout",
-                                                       "maxAttempts", "maxConnections", "ca"};
+constexpr std::array<std::string_view, 7> kDeliverKeys{"http",           "topic", "timeout", "maxAttempts",
+                                                       "maxConnections", "ca",    "vendor"};
 constexpr std::string_view kForms =
-    "accepted: { http: \"http://host/path\", timeout, maxAttempts, maxConnections, ca } or { topic: "
+    "accepted: { http: \"http://host/path\", timeout, maxAttempts, maxConnections, ca, vendor } or { topic: "
     "NAME, maxAttempts }";
 
 HttpDelivery read_http(const Fields& fields, const Node& url, Context& context) {
@@ -40,11 +40,13 @@ HttpDelivery read_http(const Fields& fields, const Node& url, Context& context) 
                            "ca belongs to an https:// endpoint, not to " + in_quotes(http.url));
     }
   }
+  if (const Node* node = fields.find("vendor"))
+    http.vendor = read_name(*node, "vendor", context.report).value_or("");
   return http;
 }
 
 TopicDelivery read_topic_delivery(const Fields& fields, const Node& topic, Context& context) {
-  for (const std::string_view key : {"timeout", "maxConnections", "ca"}) {
+  for (const std::string_view key : {"timeout", "maxConnections", "ca", "vendor"}) {
     if (!fields.mentions(key)) continue;
     context.report.error(fields.mark(key),
                          std::string(key) + " belongs to deliver: { http: ... }, not to a topic");

@@ -240,6 +240,23 @@ std::vector<Limit> read_limit_list(const Fields& fields, const Node& list, Conte
 
 }  // namespace
 
+std::vector<DimensionLimit> read_dimension_limits(const Fields& fields, const Node& list, Context& context) {
+  static constexpr auto kKeys = joined_keys(kEntryKeys, std::array<std::string_view, 1>{"dimension"});
+  std::vector<DimensionLimit> limits;
+  std::size_t number = 0;
+  for (const Node& item : list_items(list, "limits", kLimitsPerPolicyMax, context.report)) {
+    const std::string what = "limit " + std::to_string(++number) + " of " + fields.what();
+    const Fields entry(item, what, kKeys, context.report);
+    const auto limit = entry.is_map() ? read_limit(entry, kEntryForms, {}, context) : std::nullopt;
+    if (!limit) continue;
+    DimensionLimit one{.limit = *limit, .dimension = "requests"};
+    if (const Node* node = entry.find("dimension"))
+      one.dimension = read_name(*node, "dimension", context.report).value_or("");
+    limits.push_back(std::move(one));
+  }
+  return limits;
+}
+
 std::vector<Limit> read_limits(const Fields& fields, Context& context) {
   if (fields.mentions("limits")) {
     const Node* list = fields.find("limits");

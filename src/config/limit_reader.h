@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,15 @@ inline constexpr Duration kWindowMax = std::chrono::hours{24 * 366};
 inline constexpr std::array<std::string_view, 10> kLimitKeys{
     "limits",   "algorithm",       "limit",           "window",        "timezone",
     "capacity", "refillPerSecond", "refillPerMinute", "refillPerHour", "refillPerDay"};
+
+/// A limit of a vendor, with what it counts ("requests" unless it says `dimension`).
+struct DimensionLimit {
+  core::Limit limit;
+  std::string dimension;
+};
+/// The items of a vendor's `limits`.
+[[nodiscard]] std::vector<DimensionLimit> read_dimension_limits(const Fields& fields, const Node& list,
+                                                                Context& context);
 
 /// All limits of a mapping. Empty: none that is right, and the report says why.
 [[nodiscard]] std::vector<core::Limit> read_limits(const Fields& fields, Context& context);

@@ -19,6 +19,7 @@
 #include "config/stream_lint.h"
 #include "config/stream_reader.h"
 #include "config/topics.h"
+#include "config/vendor_reader.h"
 #include "config/yaml_tree.h"
 
 namespace dripgate::config {
@@ -26,8 +27,9 @@ namespace {
 
 constexpr std::size_t kVersionDigits = 12;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::array<std::string_view, 6> kFileKeys{"scope", "policies", "streams", "store", "server", "gcp"};
-constexpr std::array<std::string_view, 2> kContentKeys{"policies", "streams"};
+constexpr std::array<std::string_view, 7> kFileKeys{"scope", "policies", "streams", "vendors",
+                                                    "store", "server",   "gcp"};
+constexpr std::array<std::string_view, 3> kContentKeys{"policies", "streams", "vendors"};
 
 void read_content(const Fields& file, Config& config, Context& context) {
   if (const Node* list = file.find("policies")) {
@@ -35,16 +37,18 @@ void read_content(const Fields& file, Config& config, Context& context) {
     lint_policies(policies, context.report);
     for (const PlacedPolicy& placed : policies) config.policies.push_back(placed.policy);
   }
+  if (const Node* list = file.find("vendors")) config.vendors = read_vendors(*list, context);
   if (const Node* list = file.find("streams")) {
     const auto streams = read_streams(*list, context);
     check_topics(streams, context.report);
     check_sources(streams, config, context.report);
     lint_streams(streams, context.report);
     for (const PlacedStream& placed : streams) config.streams.push_back(placed.settings);
+    check_vendors_of_streams(config, *list, context);
   }
   if (!file.mentions_any(kContentKeys)) {
     context.report.error(file.at(),
-                         "the file has neither policies nor streams; accepted: one of them or both");
+                         "the file has neither policies nor streams nor vendors; accepted: any of them");
   }
 }
 

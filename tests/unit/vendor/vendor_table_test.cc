@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/vendor.h"
 #include "unit/vendor/shown.h"
 
 namespace dripgate::testing {
@@ -279,6 +280,9 @@ TEST(VendorTable, EveryProfileHasARow) {
   std::string names;
   for (const std::string& name : used) names += (names.empty() ? "" : ", ") + name;
   EXPECT_EQ(names, vendor::profile_names());
+  for (const std::string_view known : core::kVendorProfiles)
+    EXPECT_NE(vendor::find_profile(known), nullptr) << known;
+  EXPECT_EQ(core::kVendorProfiles.size(), used.size());
 }
 
 }  // namespace
