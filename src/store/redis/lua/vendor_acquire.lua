@@ -7,7 +7,7 @@
 -- Why     all limits and the freeze in one atomic call, so that no process needs to be told of a freeze: the next acquire
 --         anywhere finds it. A denial writes nothing.
 local floor = ARGV[1] + 0
--- uses: lib_clock.lua lib_vendor.lua
+-- uses: lib_clock.lua lib_vendor_quick.lua lib_vendor.lua
 local wait = most(frozen - now, 0)
 local together = concurrent_now()
 if together > 0 and #permits >= together * record then
