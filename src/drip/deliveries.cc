@@ -75,19 +75,19 @@ void Deliveries::defer(const EventPtr& event, const Defer& plan) {
   const WallTime until = now + plan.wait;
   if (streaks_.size() >= kDeferredKeysMax) streaks_.clear();
   Streak& streak = streaks_[event->key];
-  if (now >= streak.until) ++streak.deferrals;
-  streak.until = std::max(streak.until, until);
+  if (now >= streak.until && plan.refused) ++streak.deferrals;
+  if (plan.refused) streak.until = std::max(streak.until, until);
 
   auto call = [this, event, until](Done<void> done) {
     wiring_.ports.store.freeze(event->key, until, std::move(done));
   };
-  auto stopped = guard_.wrap([this, event, until](Result<void> answer) {
-    answer ? frozen(event, until) : wiring_.acks.lapse(event);
+  auto stopped = guard_.wrap([this, event, until, refused = plan.refused](Result<void> answer) {
+    answer ? frozen(event, until, refused) : wiring_.acks.lapse(event);
   });
   wiring_.calls.run<void>(PortName::store, event->stream, std::move(call), std::move(stopped));
 }
 
-void Deliveries::frozen(const EventPtr& event, WallTime until) {
+void Deliveries::frozen(const EventPtr& event, WallTime until, bool refused) {
   // Deferrals have no number of attempts: the horizon is what bounds them.
   const WallTime latest = event->first_received.value_or(until) + event->stream->booking->max_delay;
   if (until > latest) {
@@ -95,7 +95,7 @@ void Deliveries::frozen(const EventPtr& event, WallTime until) {
                                 "the sink asked to wait until " + format_rfc3339(until) +
                                     ", the latest accepted is " + format_rfc3339(latest));
   }
-  ++event->deferrals;
+  if (refused) ++event->deferrals;
   endings_.retry_at(event, until);
 }
 

@@ -38,7 +38,7 @@ class Deliveries {
   void book_again(const EventPtr& event);
   void retry(const EventPtr& event, const Retry& plan);
   void defer(const EventPtr& event, const Defer& plan);
-  void frozen(const EventPtr& event, WallTime until);
+  void frozen(const EventPtr& event, WallTime until, bool refused);
   void dead_letter(const EventPtr& event, const ToDeadLetters& plan, const std::string& detail);
   [[nodiscard]] int key_deferrals(const std::string& key, WallTime now) const;
 

@@ -52,6 +52,9 @@ SinkPlan plan_sink(const broker::SinkAnswer& answer, const Event& event, int key
     case broker::SinkVerdict::rate_limited:
       return Defer{
           deferral_wait(answer.retry_after.value_or(Duration{0}), std::max(event.deferrals, key_deferrals))};
+    case broker::SinkVerdict::not_yet:
+      return Defer{.wait = std::clamp(answer.retry_after.value_or(kDeferralMin), Duration{1}, kDeferralMax),
+                   .refused = false};
     case broker::SinkVerdict::failed:
       break;
   }

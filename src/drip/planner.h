@@ -47,6 +47,7 @@ struct Retry {
 /// 429: leave the key alone for `wait`, then deliver again; no failed attempt.
 struct Defer {
   Duration wait{};
+  bool refused = true;  // by the sink: the waits of an event and its key grow; false: it was never asked
 };
 using SinkPlan = std::variant<Confirmed, BookAgain, Retry, Defer, ToDeadLetters>;
 

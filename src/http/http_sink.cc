@@ -82,14 +82,16 @@ void HttpSink::deliver(broker::Outgoing outgoing, Finished done) {
       return !impl->closed && impl->clock.now() < until;
     };
   }
-  impl_->client->send(
-      std::move(call), [impl = impl_, done = std::move(done)](Result<Response> result) mutable {
-        const auto now = [&] {
-          const std::scoped_lock lock(impl->mutex);
-          return impl->closed ? kLongAgo : impl->clock.now();
-        };
-        impl->finish(result ? verdict_of(*result, now()) : answer_of(result.error()), std::move(done));
-      });
+  impl_->client->send(std::move(call),
+                      [impl = impl_, done = std::move(done)](Result<Response> result) mutable {
+                        const auto now = [&] {
+                          const std::scoped_lock lock(impl->mutex);
+                          return impl->closed ? kLongAgo : impl->clock.now();
+                        };
+                        SinkAnswer answer = result ? verdict_of(*result, now()) : answer_of(result.error());
+                        if (result && impl->options.keep_headers) answer.headers = std::move(result->headers);
+                        impl->finish(std::move(answer), std::move(done));
+                      });
 }
 
 }  // namespace dripgate::http

@@ -21,6 +21,7 @@ struct HttpSinkOptions {
   std::size_t max_connections = 64;
   std::size_t waiting_max = kClientWaitingMax;  // at least the stream's maxOutstandingMessages
   std::optional<std::string> ca_file{};         // empty: the system's CAs
+  bool keep_headers = false;                    // answers carry their headers
 };
 
 class HttpSink final : public broker::Sink {

@@ -68,7 +68,8 @@ std::optional<Duration> parse_retry_after(std::string_view text, WallTime now) {
 SinkAnswer verdict_of(const Response& response, WallTime now) {
   SinkAnswer answer{.verdict = SinkVerdict::refused,
                     .retry_after = std::nullopt,
-                    .detail = "HTTP " + std::to_string(response.status)};
+                    .detail = "HTTP " + std::to_string(response.status),
+                    .status = response.status};
   const int status = response.status;
   if (status >= 200 && status < 300) answer.verdict = SinkVerdict::confirmed;
   if (status == 429) answer.verdict = SinkVerdict::rate_limited;
