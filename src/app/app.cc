@@ -20,6 +20,13 @@ std::unique_ptr<Clock> make_clock(const AppOptions& options) {
                                                 options.clock_scale);
 }
 
+bool delivers_to_vendors(const config::Config& config) {
+  return std::ranges::any_of(config.streams, [](const config::StreamSettings& settings) {
+    const auto* http = std::get_if<config::HttpDelivery>(&settings.deliver);
+    return http != nullptr && !http->vendor.empty();
+  });
+}
+
 }  // namespace
 
 App::App(AppOptions options)
@@ -40,6 +47,8 @@ App::App(AppOptions options)
                            .health = health_,
                            .log = log_,
                            .http_sink = [this](const std::string& stream) -> broker::Sink* {
+                             const auto vendor = vendor_sinks_.find(stream);
+                             if (vendor != vendor_sinks_.end()) return vendor->second.get();
                              const auto sink = sinks_.find(stream);
                              return sink == sinks_.end() ? nullptr : sink->second.get();
                            },
@@ -88,7 +97,7 @@ Result<std::unique_ptr<App>> App::start(AppOptions options) {
 }
 
 Result<void> App::open_gate() {
-  if (!options_.gate) return {};
+  if (!options_.gate && !delivers_to_vendors(*options_.config)) return {};
   gate_ = std::make_unique<Gate>(GateContext{.io = io_.loop(kServerLoop),
                                              .loop = loop_,
                                              .engine = *engine_,
@@ -96,7 +105,20 @@ Result<void> App::open_gate() {
                                              .snapshot = snapshot_,
                                              .metrics = metrics_,
                                              .log = log_});
-  return gate_->open();
+  if (auto opened = gate_->open(); !opened) return opened;
+  const auto* redis = std::get_if<config::RedisStore>(&options_.config->store);
+  desk_ = std::make_unique<VendorDesk>(
+      VendorDeskContext{.io = io_.loop(kServerLoop),
+                        .loop = loop_,
+                        .engine = *engine_,
+                        .clock = *clock_,
+                        .steady = gate_->steady(),
+                        .snapshot = snapshot_,
+                        .metrics = metrics_,
+                        .client = gate_->client(),
+                        .key_prefix = redis == nullptr ? std::string{} : redis->key_prefix,
+                        .instances = [gate = gate_.get()] { return gate->instances(); }});
+  return {};
 }
 
 void App::allow_connections() {
@@ -117,10 +139,14 @@ Result<void> App::make_sinks() {
                               .timeout = http->timeout,
                               .max_connections = http->max_connections,
                               .waiting_max = settings.max_outstanding_messages * kSinkWaitersPerMessage,
-                              .ca_file = http->ca_file},
+                              .ca_file = http->ca_file,
+                              .keep_headers = !http->vendor.empty()},
                              io_.loop(kSinkLoop), loop_, *clock_);
     if (!sink) return std::unexpected(sink.error());
-    sinks_[settings.stream->id] = std::move(*sink);
+    const std::string& id = settings.stream->id;
+    sinks_[id] = std::move(*sink);
+    if (http->vendor.empty()) continue;
+    vendor_sinks_[id] = std::make_unique<VendorSink>(http->vendor, *desk_, loop_, *clock_, *sinks_[id]);
   }
   return {};
 }
@@ -131,7 +157,8 @@ Result<void> App::listen() {
                                                .config = [this] { return snapshot_.get(); },
                                                .metrics = metrics_,
                                                .log = log_,
-                                               .gate = gate_.get()});
+                                               .gate = options_.gate ? gate_.get() : nullptr,
+                                               .vendors = options_.gate ? desk_.get() : nullptr});
   http::ServerOptions server{.host = settings.host,
                              .port = options_.port.value_or(settings.port),
                              .tls = {},
@@ -148,7 +175,7 @@ Result<void> App::listen() {
 
 Result<void> App::listen_rls() {
   const config::Server& settings = options_.config->server;
-  if (!settings.rls || gate_ == nullptr) return {};
+  if (!settings.rls || !options_.gate) return {};
   const bool open = settings.tokens.empty() || (settings.tls && settings.tls->client_ca_file);
   auto bound = rls::Server::listen(
       {.host = settings.rls->host, .port = settings.rls->port, .tls = settings.tls, .reflection = open},

@@ -15,6 +15,8 @@
 #include "app/ingest.h"
 #include "app/io_threads.h"
 #include "app/service.h"
+#include "app/vendor_desk.h"
+#include "app/vendor_sink.h"
 #include "http/http_sink.h"
 #include "http/server.h"
 #include "rls/server.h"
@@ -101,7 +103,9 @@ class App {
   std::unique_ptr<Engine> engine_;
   Ingest ingest_;
   Service service_;
-  std::unique_ptr<Gate> gate_;  // null: this process answers no checks
+  std::unique_ptr<Gate> gate_;        // null: this process answers no checks
+  std::unique_ptr<VendorDesk> desk_;  // null as the gate
+  std::map<std::string, std::unique_ptr<VendorSink>> vendor_sinks_;
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<rls::Server> rls_;  // null: the config asks for none, or this process answers no checks
   bool running_ = false;

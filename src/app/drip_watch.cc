@@ -17,6 +17,8 @@ const char* word(broker::SinkVerdict verdict) {
       return "expired";
     case broker::SinkVerdict::rate_limited:
       return "rate_limited";
+    case broker::SinkVerdict::not_yet:
+      return "not_yet";
     case broker::SinkVerdict::failed:
       return "failed";
     case broker::SinkVerdict::refused:

@@ -45,6 +45,7 @@ Result<void> EmbeddedEngine::open_database() {
                                                      context_.clock);
   // In memory the bookings stay over a rebuild, as a store on another machine would.
   if (!in_memory_) counters_ = store::make_sqlite_counter_store(*database_, context_.clock);
+  if (!in_memory_) vendors_ = store::make_sqlite_vendor_store(*database_, context_.clock);
   if (!in_memory_) bookings_ = store::make_sqlite_booking_store(*database_, context_.clock);
   if (bookings_ == nullptr) bookings_ = store::make_memory_booking_store(context_.clock);
   return {};
@@ -84,6 +85,7 @@ void EmbeddedEngine::rebuild() {
   if (reopen_) {
     bookings_.reset();
     counters_.reset();
+    vendors_.reset();
     broker_.reset();
     database_.reset();
     if (const Result<void> opened = open_database(); !opened) {

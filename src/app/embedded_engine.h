@@ -32,6 +32,7 @@ class EmbeddedEngine final : public Engine {
   void when_durable(std::move_only_function<void(Result<void>)> then) override;
   [[nodiscard]] store::BookingStore& bookings() override { return *bookings_; }
   [[nodiscard]] store::CounterStore* counters() override { return counters_.get(); }
+  [[nodiscard]] store::VendorStore* vendors() override { return vendors_.get(); }
   [[nodiscard]] bool has_room() override { return database_ == nullptr || !database_->low_on_space(); }
 
   [[nodiscard]] sqlite::Database& database() { return *database_; }
@@ -48,6 +49,7 @@ class EmbeddedEngine final : public Engine {
   std::unique_ptr<broker::sqlite::Broker> broker_;
   std::unique_ptr<store::BookingStore> bookings_;
   std::unique_ptr<store::CounterStore> counters_;  // of a file; null in memory
+  std::unique_ptr<store::VendorStore> vendors_;    // the same
   bool rebuild_waits_ = false;
   bool reopen_ = false;         // the connection itself failed: open the file again
   std::uint64_t failures_ = 0;  // in a row

@@ -13,6 +13,7 @@
 #include "runtime/loop.h"
 #include "store/booking_store.h"
 #include "store/counter_store.h"
+#include "store/vendor_store.h"
 
 namespace dripgate::app {
 
@@ -48,6 +49,8 @@ class Engine : public Turn {
   /// Counters of the gate that must be asked on the loop (the embedded file's); null: there are none, or the
   /// store does not work right now.
   [[nodiscard]] virtual store::CounterStore* counters() { return nullptr; }
+  /// Vendor keys of the embedded file, as `counters`.
+  [[nodiscard]] virtual store::VendorStore* vendors() { return nullptr; }
   /// False while the disk is full: nothing new is taken in, what is booked goes out (sqlite/space.h).
   [[nodiscard]] virtual bool has_room() { return true; }
   /// Tells operators which config this process runs, where several share a store. On the loop.

@@ -3,24 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "app/one_answer.h"
+
 namespace dripgate::app {
-namespace {
-
-/// Whoever comes first answers: the store or the deadline. On the gate's loop.
-template <class T>
-class OneAnswer {
- public:
-  explicit OneAnswer(Done<T> done) : done_(std::move(done)) {}
-  void give(Result<T> answer) {
-    if (auto to = std::exchange(done_, nullptr)) to(std::move(answer));
-  }
-
- private:
-  Done<T> done_;
-};
-
-}  // namespace
-
 template <class T>
 void FileCounters::ask(Done<T> done, std::move_only_function<void(store::CounterStore&, Done<T>)> question) {
   auto answer = std::make_shared<OneAnswer<T>>(std::move(done));

@@ -55,6 +55,11 @@ class Gate final : public server::GateService, public check::Observer {
   void explain(check::Request request, Done<check::Explanation> done) override;
   void on_decision(const check::Answer& answer, Duration took) override;
 
+  /// On the request loop; null: the store is embedded.
+  [[nodiscard]] redis::Client* client() const { return client_.get(); }
+  /// Thread-safe.
+  [[nodiscard]] int instances() const { return local_.instances(); }
+  [[nodiscard]] Clock& steady() { return steady_; }
   /// Brings the metrics of the store up to date and says in the log what was decided by failure mode since
   /// it last did. On the drip loop.
   void show_store();

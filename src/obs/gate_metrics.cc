@@ -82,6 +82,13 @@ struct GateMetrics::Impl {
                            "verdict", "degraded"};
   CountersByPair policies{counter("dripgate_policy_decisions_total", "What each policy said."), "policy",
                           "verdict"};
+  CountersByPair vendor_acquires{
+      counter("dripgate_vendor_acquires_total", "Calls to vendors that wanted to start."), "vendor",
+      "verdict"};
+  CountersByPair vendor_answers{counter("dripgate_vendor_answers_total", "Answers of vendors."), "vendor",
+                                "kind"};
+  CountersByPair vendor_effects{counter("dripgate_vendor_effects_total", "What answers of vendors changed."),
+                                "vendor", "effect"};
   Histogram& took = prometheus::BuildHistogram()
                         .Name("dripgate_decision_seconds")
                         .Help("From the question to the decision, the store included.")
@@ -113,6 +120,18 @@ void GateMetrics::decision(std::string_view verdict, std::string_view degraded, 
 
 void GateMetrics::policy(std::string_view policy, std::string_view verdict) {
   impl_->policies.at(policy, verdict).Increment();
+}
+
+void GateMetrics::vendor_acquire(std::string_view vendor, std::string_view verdict) {
+  impl_->vendor_acquires.at(vendor, verdict).Increment();
+}
+
+void GateMetrics::vendor_answer(std::string_view vendor, std::string_view kind) {
+  impl_->vendor_answers.at(vendor, kind).Increment();
+}
+
+void GateMetrics::vendor_effect(std::string_view vendor, std::string_view effect) {
+  impl_->vendor_effects.at(vendor, effect).Increment();
 }
 
 void GateMetrics::missing_key(std::string_view policy) {

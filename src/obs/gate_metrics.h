@@ -36,6 +36,12 @@ class GateMetrics {
   void policy(std::string_view policy, std::string_view verdict);
   void missing_key(std::string_view policy);
   void store(const GateStoreFigures& figures);
+  /// A call to a vendor that wants to start: allowed, denied, frozen, impossible, unavailable.
+  void vendor_acquire(std::string_view vendor, std::string_view verdict);
+  /// A vendor's answer: refused, other.
+  void vendor_answer(std::string_view vendor, std::string_view kind);
+  /// What it changed: freeze, lowered, held, settled, returned, concurrency, older, unreadable.
+  void vendor_effect(std::string_view vendor, std::string_view effect);
 
   [[nodiscard]] std::string text() const;
 

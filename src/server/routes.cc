@@ -13,10 +13,11 @@ namespace dripgate::server {
 
 namespace {
 
-std::vector<Endpoint> all_endpoints(bool gate) {
+std::vector<Endpoint> all_endpoints(bool gate, bool vendors) {
   std::vector<std::span<const Endpoint>> rooms{ingest_endpoints(), stream_endpoints(),
                                                dead_letter_endpoints(), process_endpoints()};
   if (gate) rooms.insert(rooms.begin(), {forward_auth_endpoints(), check_endpoints()});
+  if (vendors) rooms.push_back(vendor_endpoints());
   std::vector<Endpoint> all;
   for (const auto& some : rooms) all.insert(all.end(), some.begin(), some.end());
   return all;
@@ -183,7 +184,8 @@ std::optional<http::Response> check_head(const SitePtr& site, const http::Reques
 
 }  // namespace
 
-Site::Site(RouteContext c) : context(std::move(c)), endpoints(all_endpoints(context.gate != nullptr)) {}
+Site::Site(RouteContext c)
+    : context(std::move(c)), endpoints(all_endpoints(context.gate != nullptr, context.vendors != nullptr)) {}
 
 std::shared_ptr<const auth::Access> AccessRules::of(const config::ConfigPtr& config) {
   const std::scoped_lock lock(mutex_);

@@ -10,6 +10,7 @@
 #include "obs/metrics.h"
 #include "server/gate_service.h"
 #include "server/stream_service.h"
+#include "server/vendor_service.h"
 
 namespace dripgate::server {
 
@@ -19,7 +20,8 @@ struct RouteContext {
   std::function<config::ConfigPtr()> config;  // thread-safe; asked per request, so that a reload takes effect
   obs::Metrics& metrics;
   obs::Log& log;
-  GateService* gate = nullptr;  // null: this process checks nothing
+  GateService* gate = nullptr;       // null: this process checks nothing
+  VendorService* vendors = nullptr;  // null: nor does it keep vendors' limits
 };
 
 struct Routes {

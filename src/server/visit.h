@@ -64,6 +64,8 @@ struct Visit {
   [[nodiscard]] StreamService& service() const { return site->context.service; }
   /// Set for the endpoints of the gate.
   [[nodiscard]] GateService& gate() const { return *site->context.gate; }
+  /// Set for the endpoints of vendors.
+  [[nodiscard]] VendorService& vendors() const { return *site->context.vendors; }
   [[nodiscard]] const std::string& stream() const { return captured.at(0); }
   void answer(http::Response response);
   /// One line of what an operator changed; `subject` is a key or a dead letter's number, or empty.
@@ -72,6 +74,7 @@ struct Visit {
 
 /// The routes, by room of the API; static.
 [[nodiscard]] std::span<const Endpoint> check_endpoints();
+[[nodiscard]] std::span<const Endpoint> vendor_endpoints();
 [[nodiscard]] std::span<const Endpoint> forward_auth_endpoints();
 [[nodiscard]] std::span<const Endpoint> ingest_endpoints();
 [[nodiscard]] std::span<const Endpoint> stream_endpoints();
