@@ -9,6 +9,7 @@
 #include "cli/option_values.h"
 #include "cli/options.h"
 #include "cli/verbs.h"
+#include "core/vendor.h"
 
 namespace dripgate::cli {
 namespace {
@@ -95,13 +96,24 @@ void add_sink(CLI::App& program, Run& run) {
       ->capture_default_str();
   add_rate(verb, "--limit", options->limit, options->window,
            "More than that is answered 429 with Retry-After");
+  verb.add_option("--vendor", options->vendor,
+                  "Play a vendor: its window is --limit, told in its own headers and enforced by 429")
+      ->check(
+          CLI::IsMember(std::vector<std::string>(core::kVendorProfiles.begin(), core::kVendorProfiles.end())))
+      ->type_name("PROFILE");
+  add_span(verb, "--skew", options->skew, "The vendor's clock is ahead by so much");
+  verb.add_option("--secondary", options->secondary,
+                  "Requests per minute that the vendor takes, told in no header")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N");
   verb.add_option("--log", options->log, "Where the lines go; - is standard output")
       ->capture_default_str()
       ->type_name("FILE");
   verb.footer(
       "Examples:\n  dripgate sink --listen 127.0.0.1:9000 --slow 200ms\n"
       "  dripgate sink --fail-rate 0.1 --fail-status 503 --log deliveries.ndjson\n"
-      "  dripgate sink --limit 100/60s");
+      "  dripgate sink --limit 100/60s\n"
+      "  dripgate sink --vendor hubspot --limit 50/1s");
   verb.callback([&run, options] { run = [options] { return run_sink(*options); }; });
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/console.h"
 #include "cli/receiver.h"
+#include "cli/vendor_simulator.h"
 #include "cli/verbs.h"
 #include "http/server.h"
 #include "runtime/real_clock.h"
@@ -50,6 +51,46 @@ Result<Address> listen_address(const std::string& listen) {
               "--listen is '" + listen + "'; accepted: HOST:PORT, as 127.0.0.1:9000");
 }
 
+/// `--vendor`: every request is one of the vendor's API, logged as a delivery without the drip's headers.
+class PlayedVendor {
+ public:
+  PlayedVendor(const SinkOptions& options, const Clock& clock, net::IoLoop& loop, Receiver::Taker taker)
+      : simulator_({.profile = options.vendor,
+                    .limit = options.limit > 0 ? options.limit : kVendorLimit,
+                    .window = options.limit > 0 ? options.window : kVendorWindow,
+                    .skew = options.skew,
+                    .secondary = options.secondary}),
+        slow_(options.slow),
+        clock_(clock),
+        loop_(loop),
+        taker_(std::move(taker)) {}
+
+  void handle(const http::Request& request, http::Reply reply) {
+    const WallTime now = clock_.now();
+    http::Response response = simulator_.answer(now);
+    Received received;
+    received.time = now;
+    received.status = response.status;
+    received.bytes = request.body.size();
+    taker_(received);
+    if (slow_ == Duration{0}) return reply(std::move(response));
+    loop_.post_after(slow_, [reply = std::move(reply), response = std::move(response)]() mutable {
+      reply(std::move(response));
+    });
+  }
+  [[nodiscard]] const VendorSimulator& simulator() const { return simulator_; }
+
+ private:
+  static constexpr std::int64_t kVendorLimit = 50;
+  static constexpr Duration kVendorWindow = 1s;
+
+  VendorSimulator simulator_;
+  Duration slow_;
+  const Clock& clock_;
+  net::IoLoop& loop_;
+  Receiver::Taker taker_;
+};
+
 }  // namespace
 
 int run_sink(const SinkOptions& options) {
@@ -65,19 +106,23 @@ int run_sink(const SinkOptions& options) {
   net::IoLoop loop;
   const runtime::RealClock clock;
   std::uint64_t count = 0;
+  const Receiver::Taker taker = [&](const Received& received) {
+    ++count;
+    fmt::print(log.get(), "{}\n", to_json_line(received));
+    std::fflush(log.get());
+  };
   Receiver receiver({.slow = options.slow,
                      .fail_rate = options.fail_rate,
                      .fail_status = options.fail_status,
                      .limit = options.limit,
                      .window = options.window},
-                    clock, loop, [&](const Received& received) {
-                      ++count;
-                      fmt::print(log.get(), "{}\n", to_json_line(received));
-                      std::fflush(log.get());
-                    });
+                    clock, loop, taker);
+  std::unique_ptr<PlayedVendor> vendor;
+  if (!options.vendor.empty()) vendor = std::make_unique<PlayedVendor>(options, clock, loop, taker);
   auto server = http::Server::listen(
       {.host = address->host, .port = address->port, .tls = {}, .limits = {}, .head_check = {}}, {&loop},
       [&](http::Request request, http::Reply reply) {
+        if (vendor != nullptr) return vendor->handle(request, std::move(reply));
         receiver.handle(std::move(request), std::move(reply));
       });
   if (!server) {
@@ -87,6 +132,10 @@ int run_sink(const SinkOptions& options) {
   complain(fmt::format("sink listens on {}:{}", address->host, (*server)->port()));
   while (stop_asked == 0) loop.run_for(kLookForStop);
   complain(fmt::format("sink received {} deliveries", count));
+  if (vendor != nullptr) {
+    complain(fmt::format("vendor served {} and refused {}", vendor->simulator().served(),
+                         vendor->simulator().refused()));
+  }
   return kExitOk;
 }
 

@@ -139,6 +139,9 @@ struct SinkOptions {
   std::int64_t limit = 0;  // 0: none
   Duration window = 60s;
   std::string log = "-";
+  std::string vendor;          // profile of the vendor that it plays; empty: none
+  Duration skew{};             // of the vendor's clock; ahead
+  std::int64_t secondary = 0;  // of the vendor, per minute and unseen; 0: none
 };
 int run_sink(const SinkOptions& options);
 
