@@ -90,6 +90,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
 void accept(tcp::acceptor& acceptor, dripgate::Limiter& limiter) {
   acceptor.async_accept([&](beast::error_code error, tcp::socket socket) {
+    if (!error) socket.set_option(tcp::no_delay(true), error);
     if (!error) std::make_shared<Session>(std::move(socket), limiter)->read();
     accept(acceptor, limiter);
   });
