@@ -61,9 +61,13 @@ std::string GateHistory::run() {
     advance();
     const int kind = upto(10);
     const std::string wrong = kind < 5 ? check() : kind < 7 ? refund() : call();
-    if (!wrong.empty()) return "step " + std::to_string(step) + ": " + wrong;
+    if (!wrong.empty()) return "step " + std::to_string(step) + ": " + wrong + "\nbefore it:\n" + trace_;
   }
   return settle();
+}
+
+void GateHistory::note(const std::string& what, bool yes) {
+  trace_ += std::to_string(to_us(world_.now())) + " " + what + (yes ? ": yes\n" : ": no\n");
 }
 
 void GateHistory::advance() {
@@ -207,6 +211,7 @@ std::string GateHistory::check(const Facts& facts, core::Units cost, bool peek) 
   const nlohmann::json said =
       http_.post("/v1/check", {{"attributes", attributes}, {"cost", cost}, {"peek", peek}});
   const Told told = tell_model(facts, cost, peek);
+  note((peek ? "peek " : "check ") + attributes.dump() + " cost " + std::to_string(cost), told.allowed);
   if (told.wait) promised_ = world_.now() + *told.wait;
   reached_.peeks += peek ? 1 : 0;
   reached_.impossible += told.impossible ? 1 : 0;
@@ -232,6 +237,7 @@ std::string GateHistory::refund() {
   const bool given = model_.refund(taken.refund, world_.now());
   (given ? reached_.refunds : taken.repeated ? reached_.refunds_repeated : reached_.refunds_late)++;
   taken.repeated = true;
+  note("refund of the check at " + std::to_string(to_us(taken.refund.consumed_at)), given);
   if (said.is_object() && said.contains("refunded") && said["refunded"] == given) return {};
   return "refund should be " + std::to_string(given) + ": " + said.dump();
 }
@@ -271,6 +277,7 @@ std::string GateHistory::call() {
         world_.now());
   }
   (all ? reached_.rls_allowed : reached_.rls_denied)++;
+  note("call " + request.ShortDebugString(), all);
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds{60});
   RateLimitResponse response;

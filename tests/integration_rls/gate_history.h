@@ -59,6 +59,7 @@ class GateHistory {
   };
 
   int upto(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  void note(const std::string& what, bool yes);
   void advance();
   [[nodiscard]] Facts random_facts(int group);
   [[nodiscard]] core::Units random_cost();
@@ -79,6 +80,7 @@ class GateHistory {
   Reached& reached_;
   std::mt19937_64 random_;
   std::string name_;
+  std::string trace_;  // what was asked and what the model says, a line each
   testing::CounterModel model_;
   std::vector<Taken> taken_;
   std::optional<WallTime> promised_;  // when the check that was denied last can pass

@@ -130,7 +130,21 @@ void GateWorld::connect_redis() {
   counters_ = store::make_redis_counter_store(*client_, {.cluster = true});
 }
 
+/// What a refusal gives back is on its way when the answer is there, and is worth less at a later time: a
+/// call that is sent behind it, and once more for a script that the server had not seen.
+void GateWorld::let_settle() {
+  for (int i = 0; i < 2; ++i) {
+    std::promise<void> heard;
+    loop_.post([&] {
+      const std::string_view ping[] = {"PING"};
+      client_->each_primary(ping, [&](auto) { heard.set_value(); });
+    });
+    heard.get_future().wait();
+  }
+}
+
 void GateWorld::set(WallTime now) {
+  if (client_ && thread_.joinable()) let_settle();
   clock_.set(now);
   if (steered_) steered_->set(now);
 }

@@ -67,7 +67,7 @@ class GateWorld {
   GateWorld& operator=(const GateWorld&) = delete;
 
   [[nodiscard]] WallTime now() const { return clock_.now(); }
-  /// Forward only. No question is open.
+  /// Forward only. No question is open; what refusals give back arrives before.
   void set(WallTime now);
 
   [[nodiscard]] HttpCaller http() const { return HttpCaller(http_->port()); }
@@ -78,6 +78,7 @@ class GateWorld {
     void on_decision(const check::Answer& /*answer*/, Duration /*took*/) override {}
   };
   void connect_redis();
+  void let_settle();
 
   SharedClock clock_;
   testing::SteadyClock steady_;
