@@ -40,24 +40,28 @@ App::App(AppOptions options)
              [this](const std::string& stream, const drip::EventVerdict& verdict) {
                board_.verdict(stream, verdict, *engine_);
              }),
-      engine_(make_engine({.loop = loop_,
-                           .clock = *clock_,
-                           .snapshot = snapshot_,
-                           .observer = watch_,
-                           .health = health_,
-                           .log = log_,
-                           .http_sink = [this](const std::string& stream) -> broker::Sink* {
-                             const auto vendor = vendor_sinks_.find(stream);
-                             if (vendor != vendor_sinks_.end()) return vendor->second.get();
-                             const auto sink = sinks_.find(stream);
-                             return sink == sinks_.end() ? nullptr : sink->second.get();
-                           },
-                           .roles = options_.roles,
-                           .reload_asked =
-                               [this](std::int64_t number) {
-                                 reload_asked_ = number;
-                                 if (options_.reload_asked) options_.reload_asked();
-                               }})),
+      engine_(make_engine(
+          {.loop = loop_,
+           .clock = *clock_,
+           .snapshot = snapshot_,
+           .observer = watch_,
+           .health = health_,
+           .log = log_,
+           .http_sink = [this](const std::string& stream) -> broker::Sink* {
+             const auto vendor = vendor_sinks_.find(stream);
+             if (vendor != vendor_sinks_.end()) return vendor->second.get();
+             const auto sink = sinks_.find(stream);
+             return sink == sinks_.end() ? nullptr : sink->second.get();
+           },
+           .timer = [this](const config::StreamSettings& settings) -> std::unique_ptr<broker::Timer> {
+             return tasks_ == nullptr ? nullptr : tasks_->timer(settings);
+           },
+           .roles = options_.roles,
+           .reload_asked =
+               [this](std::int64_t number) {
+                 reload_asked_ = number;
+                 if (options_.reload_asked) options_.reload_asked();
+               }})),
       ingest_(loop_, *clock_, *engine_, board_),
       service_(loop_, *clock_, *engine_, ingest_, health_, stream_ids(*options_.config)) {}
 
@@ -74,6 +78,7 @@ std::vector<std::string> App::stream_ids(const config::Config& config) {
 Result<std::unique_ptr<App>> App::start(AppOptions options) {
   std::unique_ptr<App> app(new App(std::move(options)));
   app->allow_connections();
+  if (auto opened = app->open_tasks(); !opened) return std::unexpected(opened.error());
   if (auto opened = app->engine_->open(); !opened) return std::unexpected(opened.error());
   if (auto opened = app->open_gate(); !opened) return std::unexpected(opened.error());
   if (auto made = app->make_sinks(); !made) return std::unexpected(made.error());
@@ -89,11 +94,19 @@ Result<std::unique_ptr<App>> App::start(AppOptions options) {
     app->look_after_health();
     app->purge_old_letters();
   });
+  if (app->tasks_ != nullptr) app->tasks_->start();
   app->io_.start();
   app->running_ = true;
   if (app->gate_ != nullptr)
     wait_for([gate = app->gate_.get()](Task ready) { gate->start(std::move(ready)); }, kGateStartWait);
   return app;
+}
+
+Result<void> App::open_tasks() {
+  if (!TaskDesk::needed(*options_.config)) return {};
+  tasks_ = std::make_unique<TaskDesk>(TaskDeskContext{
+      .loop = loop_, .io = io_.loop(kServerLoop), .clock = *clock_, .health = health_, .log = log_});
+  return tasks_->open(*options_.config, options_.roles.dispatch, options_.environment);
 }
 
 Result<void> App::open_gate() {
@@ -158,12 +171,14 @@ Result<void> App::listen() {
                                                .metrics = metrics_,
                                                .log = log_,
                                                .gate = options_.gate ? gate_.get() : nullptr,
-                                               .vendors = options_.gate ? desk_.get() : nullptr});
+                                               .vendors = options_.gate ? desk_.get() : nullptr,
+                                               .tasks = options_.roles.dispatch ? tasks_.get() : nullptr});
   http::ServerOptions server{.host = settings.host,
                              .port = options_.port.value_or(settings.port),
                              .tls = {},
                              .limits = {},
                              .head_check = std::move(routes.head_check)};
+  if (tasks_ != nullptr) server.limits.header_bytes = kTaskHeaderBytesTaken;
   if (settings.tls) {
     server.tls = {settings.tls->cert_file, settings.tls->key_file, settings.tls->client_ca_file};
   }

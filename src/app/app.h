@@ -15,6 +15,7 @@
 #include "app/ingest.h"
 #include "app/io_threads.h"
 #include "app/service.h"
+#include "app/task_desk.h"
 #include "app/vendor_desk.h"
 #include "app/vendor_sink.h"
 #include "http/http_sink.h"
@@ -39,6 +40,10 @@ inline constexpr Duration kPurgeEvery = std::chrono::minutes{10};
 /// Deliveries that may wait for a connection of the sink: fresh events and those back from the overflow
 /// topic.
 inline constexpr std::size_t kSinkWaitersPerMessage = 2;
+
+/// Request line and headers where tasks come in: what a task may have (cloud_tasks/task.h), the token and
+/// what proxies add.
+inline constexpr std::size_t kTaskHeaderBytesTaken = 96u << 10;
 
 struct AppOptions {
   config::ConfigPtr config;
@@ -76,6 +81,7 @@ class App {
   explicit App(AppOptions options);
   static std::vector<std::string> stream_ids(const config::Config& config);
   void allow_connections();
+  Result<void> open_tasks();
   Result<void> open_gate();
   Result<void> make_sinks();
   Result<void> listen();
@@ -100,6 +106,7 @@ class App {
   IoThreads io_;
   DripWatch watch_;
   std::map<std::string, std::unique_ptr<http::HttpSink>> sinks_;
+  std::unique_ptr<TaskDesk> tasks_;  // null: no timer on Cloud Tasks; before the engine, whose timers use it
   std::unique_ptr<Engine> engine_;
   Ingest ingest_;
   Service service_;

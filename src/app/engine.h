@@ -30,6 +30,8 @@ struct EngineContext {
   Health& health;
   obs::Log& log;
   std::function<broker::Sink*(const std::string& stream)> http_sink;  // null: it delivers to a topic
+  /// The timer of a stream that has it elsewhere than in the store; null: it has not. May be empty.
+  std::function<std::unique_ptr<broker::Timer>(const config::StreamSettings&)> timer{};
   drip::Roles roles{};
   /// A message asks for a look at the config file, by the number of that reload. On the loop.
   std::function<void(std::int64_t)> reload_asked{};

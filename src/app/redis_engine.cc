@@ -101,6 +101,9 @@ void RedisEngine::start() {
 
 LinePorts RedisEngine::ports_of(const config::StreamSettings& settings) {
   LinePorts ports = broker_ports(*broker_, settings, context_.clock);
+  if (context_.timer) {
+    if (auto elsewhere = context_.timer(settings)) ports.timer = std::move(elsewhere);
+  }
   if (ports.sink == nullptr) ports.sink = context_.http_sink(settings.stream->id);
   return ports;
 }

@@ -1,5 +1,6 @@
 // `dripgate up`: the whole product in this process, until SIGTERM or SIGINT; `serve`, `worker`, `dispatch`
 // and `consume`: a part of it.
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
@@ -47,9 +48,13 @@ drip::Roles roles_of(Part part) {
           .consume = part == Part::all || part == Part::consume};
 }
 
-/// Several processes of one machine read one config: only one of them can listen where it says.
-std::optional<std::uint16_t> port_of(const UpOptions& options) {
-  const bool listens_as_configured = options.part == Part::all || options.part == Part::serve;
+/// Several processes of one machine read one config: only one of them can listen where it says. A dispatcher
+/// that is called must be found.
+std::optional<std::uint16_t> port_of(const UpOptions& options, const config::Config& config) {
+  const bool called =
+      options.part == Part::dispatch &&
+      std::ranges::any_of(config.streams, [](const auto& s) { return s.cloud_tasks.has_value(); });
+  const bool listens_as_configured = options.part == Part::all || options.part == Part::serve || called;
   return options.port || listens_as_configured ? options.port : std::uint16_t{0};
 }
 
@@ -84,7 +89,7 @@ int run_up(const UpOptions& options) {
   settings.clock_scale = options.clock_scale;
   settings.environment = environment;
   settings.roles = roles_of(options.part);
-  settings.port = port_of(options);
+  settings.port = port_of(options, *settings.config);
   settings.reload_asked = [] { ::kill(::getpid(), SIGHUP); };  // wakes wait_for_end
   settings.gate = options.part == Part::all || options.part == Part::serve;
   settings.log.json = options.json_log;

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/cloud_tasks.h"
 #include "base/ip_network.h"
 #include "base/limits.h"
 #include "base/result.h"
@@ -80,6 +81,9 @@ struct GcpEndpoint {
 struct Gcp {
   std::string project;
   GcpEndpoint pubsub{.target = "pubsub.googleapis.com:443"};  // PUBSUB_EMULATOR_HOST goes before the file
+  GcpEndpoint cloud_tasks{.target = "cloudtasks.googleapis.com:443"};
+  std::string token_issuer = "https://accounts.google.com";  // of the identity tokens that tasks carry ...
+  std::string token_keys = "https://www.googleapis.com/oauth2/v3/certs";  // ... and where its keys are
   friend bool operator==(const Gcp&, const Gcp&) = default;
 };
 
@@ -90,10 +94,22 @@ struct PubsubSource {
   friend bool operator==(const PubsubSource&, const PubsubSource&) = default;
 };
 
+/// A stream's timer on Cloud Tasks: `timer: { cloudTasks: { ... } }`.
+struct CloudTasksTimer {
+  std::string location;
+  std::vector<std::string> queues;
+  std::string target;  // the dispatchers' URL, without the path of the stream and without a final '/'
+  std::string service_account;  // whose identity token a task carries ...
+  std::string audience;         // ... and for whom it is; default: the target as written
+  std::size_t task_bytes_max = kTaskBytesDefault;
+  friend bool operator==(const CloudTasksTimer&, const CloudTasksTimer&) = default;
+};
+
 struct StreamSettings {
   core::StreamPtr stream;
   std::string source_topic;  // source: { embedded: TOPIC }, { redis: TOPIC } or { pubsub: SUBSCRIPTION }
-  std::optional<PubsubSource> pubsub;  // set: all topics of the stream are on Pub/Sub
+  std::optional<PubsubSource> pubsub;          // set: all topics of the stream are on Pub/Sub
+  std::optional<CloudTasksTimer> cloud_tasks;  // empty: the timer is in the store
   Delivery deliver;
   std::size_t max_outstanding_messages = kOutstandingMessagesDefault;
   std::size_t max_outstanding_bytes = kOutstandingBytesDefault;

@@ -14,11 +14,13 @@
 namespace dripgate::config {
 namespace {
 
-constexpr std::array<std::string_view, 2> kGcpKeys{"project", "pubsub"};
+constexpr std::array<std::string_view, 4> kGcpKeys{"project", "pubsub", "cloudTasks", "tokens"};
+constexpr std::array<std::string_view, 2> kTokenKeys{"issuer", "keys"};
 constexpr std::array<std::string_view, 2> kEndpointKeys{"endpoint", "plaintext"};
 constexpr std::size_t kProjectBytesMin = 3;
 constexpr std::size_t kProjectBytesMax = 63;
 constexpr std::uint16_t kTlsPort = 443;
+constexpr std::size_t kIssuerBytesMax = 512;
 /// As every client of Pub/Sub takes it.
 constexpr const char* kPubsubEmulator = "PUBSUB_EMULATOR_HOST";
 
@@ -44,6 +46,16 @@ void read_endpoint(const Node& node, std::string_view what, GcpEndpoint& endpoin
   }
   if (const Node* plaintext = fields.find("plaintext"))
     endpoint.plaintext = read_flag(*plaintext, "plaintext", context.report).value_or(false);
+}
+
+// Of an emulator; Google's own need not be said.
+void read_tokens(const Node& node, Gcp& gcp, Context& context) {
+  const Fields fields(node, "gcp.tokens", kTokenKeys, context.report);
+  if (!fields.is_map()) return;
+  if (const Node* issuer = fields.require("issuer", "such as issuer: \"http://127.0.0.1:8980\""))
+    gcp.token_issuer = read_text(*issuer, "issuer", kIssuerBytesMax, context.report).value_or("");
+  if (const Node* keys = fields.require("keys", "such as keys: \"http://127.0.0.1:8980/jwks\""))
+    gcp.token_keys = read_url(*keys, "keys", context.report);
 }
 
 // Some set it as a URL.
@@ -74,6 +86,9 @@ Gcp read_gcp(const Node& node, Context& context) {
     }
   }
   if (const Node* pubsub = fields.find("pubsub")) read_endpoint(*pubsub, "gcp.pubsub", gcp.pubsub, context);
+  if (const Node* tasks = fields.find("cloudTasks"))
+    read_endpoint(*tasks, "gcp.cloudTasks", gcp.cloud_tasks, context);
+  if (const Node* tokens = fields.find("tokens")) read_tokens(*tokens, gcp, context);
   take_emulator(gcp, context);
   return gcp;
 }

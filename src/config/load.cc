@@ -42,6 +42,7 @@ void read_content(const Fields& file, Config& config, Context& context) {
     const auto streams = read_streams(*list, context);
     check_topics(streams, context.report);
     check_sources(streams, config, context.report);
+    check_timers(streams, config, context.report);
     lint_streams(streams, context.report);
     for (const PlacedStream& placed : streams) config.streams.push_back(placed.settings);
     check_vendors_of_streams(config, *list, context);

@@ -53,6 +53,7 @@ class Comparison {
 
   static std::string difference(const StreamSettings& was, const StreamSettings& is) {
     if (was.source_topic != is.source_topic || was.pubsub != is.pubsub) return "source";
+    if (was.cloud_tasks != is.cloud_tasks) return "timer";
     if (was.deliver != is.deliver) return "deliver";
     if (was.stream->overflow_topic != is.stream->overflow_topic) return "overflowTopic";
     if (was.stream->dead_letter_topic != is.stream->dead_letter_topic) return "deadLetterTopic";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -117,6 +118,28 @@ void check_sources(const std::vector<PlacedStream>& streams, const Config& confi
                                           " would live in Redis, but the store is another; accepted: source: "
                                           "{ embedded: " +
                                           s.settings.source_topic + " }, or store: { redis: ... }");
+  }
+}
+
+void check_timers(const std::vector<PlacedStream>& streams, const Config& config, Report& report) {
+  std::map<std::string, const PlacedStream*> owners;
+  for (const PlacedStream& s : streams) {
+    if (!s.settings.cloud_tasks) continue;
+    if (!std::holds_alternative<RedisStore>(config.store)) {
+      report.error(s.timer_at, "the timer of " + s.name +
+                                   " is on Cloud Tasks, its bookings need a store that processes share; "
+                                   "accepted: store: { redis: ... }");
+    }
+    if (!config.gcp) {
+      report.error(s.timer_at,
+                   "the timer of " + s.name + " is on Cloud Tasks; accepted beside it: gcp: { project: ID }");
+    }
+    for (const std::string& queue : s.settings.cloud_tasks->queues) {
+      const auto [owner, first] = owners.emplace(s.settings.cloud_tasks->location + "/" + queue, &s);
+      if (first || owner->second == &s) continue;
+      report.warning(s.timer_at, "queue " + in_quotes(queue) + " is also that of " + owner->second->name +
+                                     ": while one of them is paused, the queue slows down for both");
+    }
   }
 }
 

@@ -12,6 +12,7 @@
 #include "config/limit_reader.h"
 #include "config/scalars.h"
 #include "config/template_reader.h"
+#include "config/timer_reader.h"
 #include "config/topics.h"
 
 namespace dripgate::config {
@@ -22,8 +23,8 @@ constexpr std::int64_t kOutstandingBytesMax = std::int64_t{16} << 30;
 constexpr Duration kRetentionMax = std::chrono::hours{24 * 366};
 
 constexpr auto kStreamKeys = joined_keys(
-    std::array<std::string_view, 16>{"id", "source", "eventId", "key", "cost", "retryCost", "spread",
-                                     "maxDelay", "deliver", "overflowTopic", "deadLetterTopic",
+    std::array<std::string_view, 17>{"id", "source", "eventId", "key", "cost", "retryCost", "spread",
+                                     "maxDelay", "timer", "deliver", "overflowTopic", "deadLetterTopic",
                                      "deadLetterRetention", "idRetention", "onMissingKey",
                                      "maxOutstandingMessages", "maxOutstandingBytes"},
     kLimitKeys);
@@ -151,6 +152,7 @@ void read_booking(const Fields& fields, PlacedStream& placed, core::Stream& stre
   read_duration_into(fields, "maxDelay", kHorizonMax, booking->max_delay, context);
   read_duration_into(fields, "idRetention", kRetentionMax, booking->id_retention, context);
   placed.max_delay_at = fields.mark("maxDelay");
+  if (placed.settings.cloud_tasks) fit_to_cloud_tasks(fields, *booking, context);
   placed.limits_at = fields.mark(fields.find("limits") != nullptr ? "limits" : "limit");
   stream.booking = std::move(booking);
 }
@@ -186,6 +188,8 @@ PlacedStream read_stream(const Fields& fields, Mark at, Context& context) {
   }
   read_source(fields, placed, context);
   read_templates(fields, *stream, context);
+  placed.timer_at = fields.mark("timer");
+  placed.settings.cloud_tasks = read_timer(fields, context);
   read_booking(fields, placed, *stream, context);
   read_topics(fields, placed, *stream, context);
   placed.deliver_at = fields.mark("deliver");

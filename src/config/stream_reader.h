@@ -19,6 +19,7 @@ struct PlacedStream {
   Mark at;
   Mark source_at;
   bool source_is_redis = false;
+  Mark timer_at;
   Mark overflow_at;
   Mark dead_letter_at;
   Mark deliver_at;

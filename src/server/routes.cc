@@ -13,11 +13,12 @@ namespace dripgate::server {
 
 namespace {
 
-std::vector<Endpoint> all_endpoints(bool gate, bool vendors) {
+std::vector<Endpoint> all_endpoints(bool gate, bool vendors, bool tasks) {
   std::vector<std::span<const Endpoint>> rooms{ingest_endpoints(), stream_endpoints(),
                                                dead_letter_endpoints(), process_endpoints()};
   if (gate) rooms.insert(rooms.begin(), {forward_auth_endpoints(), check_endpoints()});
   if (vendors) rooms.push_back(vendor_endpoints());
+  if (tasks) rooms.push_back(task_endpoints());
   std::vector<Endpoint> all;
   for (const auto& some : rooms) all.insert(all.end(), some.begin(), some.end());
   return all;
@@ -121,6 +122,8 @@ http::Response refusal(const auth::AccessAnswer& access, bool credentials_given)
 // Lets it in (with the name for the audit line) or says why not.
 std::variant<std::string, http::Response> admit(Site& site, const config::ConfigPtr& config,
                                                 const Found& found, const http::Request& request) {
+  if (found.endpoint->by_task)
+    return admit_task(site, found.captured.front(), http::value_of(request.headers, "Authorization"));
   const auto access = access_of(site, config, request, *found.endpoint);
   if (access.verdict == auth::AccessAnswer::Verdict::granted) return access.identity;
   if (found.endpoint->open) return std::string();
@@ -185,7 +188,9 @@ std::optional<http::Response> check_head(const SitePtr& site, const http::Reques
 }  // namespace
 
 Site::Site(RouteContext c)
-    : context(std::move(c)), endpoints(all_endpoints(context.gate != nullptr, context.vendors != nullptr)) {}
+    : context(std::move(c)),
+      endpoints(
+          all_endpoints(context.gate != nullptr, context.vendors != nullptr, context.tasks != nullptr)) {}
 
 std::shared_ptr<const auth::Access> AccessRules::of(const config::ConfigPtr& config) {
   const std::scoped_lock lock(mutex_);

@@ -10,6 +10,7 @@
 #include "obs/metrics.h"
 #include "server/gate_service.h"
 #include "server/stream_service.h"
+#include "server/task_service.h"
 #include "server/vendor_service.h"
 
 namespace dripgate::server {
@@ -22,6 +23,7 @@ struct RouteContext {
   obs::Log& log;
   GateService* gate = nullptr;       // null: this process checks nothing
   VendorService* vendors = nullptr;  // null: nor does it keep vendors' limits
+  TaskService* tasks = nullptr;      // null: no timer pushes to this process
 };
 
 struct Routes {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "auth/access.h"
@@ -40,6 +41,7 @@ struct Endpoint {
   void (*run)(const VisitPtr&);
   std::size_t body_bytes_max = kAdminBodyBytesMax;
   bool forwarded = false;  // Host and Origin are those of the request that a proxy asks for
+  bool by_task = false;    // the caller proves itself by an identity token of the stream, not by a scope
 };
 
 struct Site {
@@ -80,6 +82,12 @@ struct Visit {
 [[nodiscard]] std::span<const Endpoint> stream_endpoints();
 [[nodiscard]] std::span<const Endpoint> dead_letter_endpoints();
 [[nodiscard]] std::span<const Endpoint> process_endpoints();
+[[nodiscard]] std::span<const Endpoint> task_endpoints();
+
+/// Of an endpoint `by_task`: who it is, or why not.
+[[nodiscard]] std::variant<std::string, http::Response> admit_task(const Site& site,
+                                                                   const std::string& stream,
+                                                                   std::string_view authorization);
 
 /// A callback that hands its value to `then` and answers errors as problem documents.
 template <class T, class F>
