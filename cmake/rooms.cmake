@@ -99,6 +99,9 @@ function(dripgate_tests)
     if(DRIPGATE_GRPC)
       dripgate_test(integration_pubsub integration_pubsub USES runtime broker SUPPORT redis_servers
                     ALSO integration/process.cc support/gcp/pubsub_fake.cc support/gcp/pubsub_model.cc)
+      dripgate_test(integration_gcp integration_gcp USES http runtime broker
+                    ALSO integration/process.cc integration/processes.cc support/gcp/tasks_fake.cc)
+      add_dependencies(integration_gcp dripgate)
       dripgate_test(unit_rls unit/rls USES rls)
       dripgate_test(integration_rls integration_rls USES rls ALSO integration/process.cc conformance/counter_model.cc)
     endif()
