@@ -57,6 +57,8 @@ App::App(AppOptions options)
              return tasks_ == nullptr ? nullptr : tasks_->timer(settings);
            },
            .roles = options_.roles,
+           .environment = options_.environment,
+           .create = options_.create,
            .reload_asked =
                [this](std::int64_t number) {
                  reload_asked_ = number;

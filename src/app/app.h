@@ -52,6 +52,7 @@ struct AppOptions {
   std::optional<std::uint16_t> port;    // instead of the config's; 0: any free one
   config::Environment environment;      // for {env: NAME} when the file is read again
   obs::LogOptions log;
+  bool create = false;  // topics and subscriptions that are missing on Google Cloud
   drip::Roles roles{};  // of this process, on a store that several can share
   bool gate = true;     // it answers checks
   /// A message asks for App::reload, which is the owner's to call. From any thread. May be empty.

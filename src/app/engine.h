@@ -33,6 +33,8 @@ struct EngineContext {
   /// The timer of a stream that has it elsewhere than in the store; null: it has not. May be empty.
   std::function<std::unique_ptr<broker::Timer>(const config::StreamSettings&)> timer{};
   drip::Roles roles{};
+  config::Environment environment{};
+  bool create = false;  // topics and subscriptions that are missing on Google Cloud
   /// A message asks for a look at the config file, by the number of that reload. On the loop.
   std::function<void(std::int64_t)> reload_asked{};
 };

@@ -51,6 +51,9 @@ Result<void> RedisEngine::open() {
       *client_, static_cast<Executor&>(context_.loop),
       broker::redis_streams::Options{
           .prefix = store.key_prefix, .partitions = partitions, .consumer = instance_});
+  auto gcp = GcpPorts::open(context_, instance_);
+  if (!gcp) return std::unexpected(std::move(gcp.error()));
+  gcp_ = std::move(*gcp);
   config_topic_ = std::make_unique<ConfigTopic>(*client_, context_.loop, store.key_prefix, instance_,
                                                 [&context = context_](std::int64_t number) {
                                                   if (context.reload_asked) context.reload_asked(number);
@@ -100,7 +103,10 @@ void RedisEngine::start() {
 }
 
 LinePorts RedisEngine::ports_of(const config::StreamSettings& settings) {
-  LinePorts ports = broker_ports(*broker_, settings, context_.clock);
+  const core::Stream& stream = *settings.stream;
+  LinePorts ports = settings.pubsub ? gcp_->ports_of(settings, broker_->timer(stream.id),
+                                                     broker_->dead_letters(stream.dead_letter_topic))
+                                    : broker_ports(*broker_, settings, context_.clock);
   if (context_.timer) {
     if (auto elsewhere = context_.timer(settings)) ports.timer = std::move(elsewhere);
   }

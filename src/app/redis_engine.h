@@ -7,6 +7,7 @@
 
 #include "app/config_topic.h"
 #include "app/engine.h"
+#include "app/gcp_ports.h"
 #include "app/redis_watch.h"
 #include "broker/redis_streams/broker.h"
 #include "redis/client.h"
@@ -35,6 +36,7 @@ class RedisEngine final : public Engine {
   std::string instance_;
   std::unique_ptr<redis::Client> client_;
   std::unique_ptr<broker::redis_streams::Broker> broker_;
+  std::unique_ptr<GcpPorts> gcp_;  // null: all topics are on Redis
   std::unique_ptr<store::BookingStore> bookings_;
   std::unique_ptr<ConfigTopic> config_topic_;
   bool topic_refused_ = false;                     // and logged

@@ -26,6 +26,8 @@ CLI::App& add_process(CLI::App& program, Run& run, const char* name, const char*
       ->type_name("FILE");
   verb.add_option("--port", options->port, "Listen on this port instead of the config's; 0: any free one")
       ->type_name("PORT");
+  verb.add_flag("--create", options->create,
+                "Make the topics and subscriptions that are missing on Google Cloud");
   verb.add_flag("--json-log", options->json_log, "Log lines as JSON");
   verb.add_flag("-v,--verbose", options->verbose, "Log more");
   verb.callback([&run, options] { run = [options] { return run_up(*options); }; });

@@ -88,6 +88,7 @@ int run_up(const UpOptions& options) {
   settings.config = std::make_shared<const config::Config>(std::move(*config));
   settings.clock_scale = options.clock_scale;
   settings.environment = environment;
+  settings.create = options.create;
   settings.roles = roles_of(options.part);
   settings.port = port_of(options, *settings.config);
   settings.reload_asked = [] { ::kill(::getpid(), SIGHUP); };  // wakes wait_for_end

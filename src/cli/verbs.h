@@ -27,6 +27,7 @@ struct UpOptions {
   std::string config = "dripgate.yaml";
   std::optional<std::uint16_t> port;  // empty: the config's, or for worker, dispatch and consume any free one
   std::int64_t clock_scale = 1;
+  bool create = false;  // topics and subscriptions that are missing on Google Cloud
   bool json_log = false;
   bool verbose = false;
 };

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <grpc/support/log.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
@@ -43,12 +44,20 @@ std::string missing(const Environment& environment) {
          accepted;
 }
 
+/// Null: there are none. The library's own log line would stand before our sentence.
+std::shared_ptr<grpc::ChannelCredentials> default_credentials() {
+  constexpr auto kSilent = static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1);
+  gpr_set_log_verbosity(kSilent);
+  auto found = grpc::GoogleDefaultCredentials();
+  gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);
+  return found;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint, int number,
                                                     const Environment& environment) {
-  const auto credentials =
-      endpoint.plaintext ? grpc::InsecureChannelCredentials() : grpc::GoogleDefaultCredentials();
+  const auto credentials = endpoint.plaintext ? grpc::InsecureChannelCredentials() : default_credentials();
   if (credentials == nullptr) return fail(ErrorCode::invalid_argument, "gcp: " + missing(environment));
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMessageBytesMax);
