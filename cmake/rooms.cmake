@@ -99,6 +99,7 @@ function(dripgate_tests)
     if(DRIPGATE_GRPC)
       dripgate_test(integration_pubsub integration_pubsub USES runtime broker SUPPORT redis_servers
                     ALSO integration/process.cc support/gcp/pubsub_fake.cc support/gcp/pubsub_model.cc)
+      add_dependencies(integration_pubsub dripgate)
       dripgate_test(integration_gcp integration_gcp USES http runtime broker
                     ALSO integration/process.cc integration/processes.cc support/gcp/tasks_fake.cc)
       add_dependencies(integration_gcp dripgate)

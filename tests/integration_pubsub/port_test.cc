@@ -106,28 +106,6 @@ TEST_P(PubsubPorts, KeepALeaseOverHandlingThatTakesLongerThanIt) {
   if (auto* fake = server_->fake()) EXPECT_EQ(fake->counts().expired, 0);
 }
 
-TEST_P(PubsubPorts, PauseAndResume) {
-  std::atomic<int> handed{0};
-  Taker taker(*side_, topic_, {}, [&](Taker& self, Delivery& delivery) {
-    ++handed;
-    self.ack(delivery.token);
-  });
-  side_->publish(topic_, numbered(1));
-  ASSERT_TRUE(eventually([&] { return handed == 1; }));
-  taker.pause(true);
-  side_->publish(topic_, {{"x", "x", {}, {}}});
-  if (server_->fake() != nullptr) {
-    // Another process gets it. (Google's emulator delivers to a stream that was cancelled for a while.)
-    Side other(*server_, "other");
-    Taker second(other, topic_);
-    ASSERT_TRUE(eventually([&] { return second.acked().contains("x"); }));
-    side_->publish(topic_, {{"y", "y", {}, {}}});
-  }
-  EXPECT_EQ(handed, 1);
-  taker.pause(false);
-  ASSERT_TRUE(eventually([&] { return handed == 2; }));
-}
-
 TEST_P(PubsubPorts, AreLookedAtBeforeTheFirstPull) {
   pubsub::StreamPlaces places{.stream = "payouts",
                               .source = pubsub::subscription_name(kProject, topic_),
@@ -207,6 +185,28 @@ TEST_F(PubsubTrouble, SendsFewLargeRequestsForMany) {
   EXPECT_LE(fake().counts().largest_ack, 2500);
   EXPECT_LE(fake().counts().most_outstanding, 1000);
   EXPECT_EQ(fake().counts().expired, 0);
+}
+
+// On the fake alone: Google's emulator goes on delivering to a stream that was cancelled.
+TEST_F(PubsubTrouble, LeavesTheEventsToOthersWhilePaused) {
+  std::atomic<int> handed{0};
+  Taker taker(*side_, "topic", {}, [&](Taker& self, Delivery& delivery) {
+    ++handed;
+    self.ack(delivery.token);
+  });
+  side_->publish("topic", numbered(1));
+  ASSERT_TRUE(eventually([&] { return handed == 1; }));
+  taker.pause(true);
+  side_->publish("topic", {{"x", "x", {}, {}}});
+  {
+    Side other(*server_, "other");
+    Taker second(other, "topic");
+    ASSERT_TRUE(eventually([&] { return second.acked().contains("x"); }));
+  }
+  EXPECT_EQ(handed, 1);
+  side_->publish("topic", {{"y", "y", {}, {}}});
+  taker.pause(false);
+  ASSERT_TRUE(eventually([&] { return handed == 2; }));
 }
 
 TEST_F(PubsubTrouble, SaysWhereItMayNotPull) {

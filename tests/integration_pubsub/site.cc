@@ -29,12 +29,14 @@ struct Notes : ::testing::Environment {
 
 class FakeServer final : public Server {
  public:
+  explicit FakeServer(int scale) : scale_(scale), fake_(scale) {}
   std::string endpoint() const override { return fake_.endpoint(); }
-  int scale() const override { return kFakeScale; }
+  int scale() const override { return scale_; }
   testing::PubsubFake* fake() override { return &fake_; }
 
  private:
-  testing::PubsubFake fake_{kFakeScale};
+  int scale_;
+  testing::PubsubFake fake_;
 };
 
 /// Google's emulator; Debian has no package of it.
@@ -97,7 +99,12 @@ void note_skip(const std::string& what, const std::string& why) {
 
 std::unique_ptr<Server> make_fake(std::string&) {
   note_run("own fake");
-  return std::make_unique<FakeServer>();
+  return std::make_unique<FakeServer>(kFakeScale);
+}
+
+std::unique_ptr<Server> make_real_time_fake() {
+  note_run("own fake");
+  return std::make_unique<FakeServer>(1);
 }
 
 std::unique_ptr<Server> make_emulator(std::string& why) {

@@ -41,6 +41,8 @@ class Server {
 /// Empty: it is not here, `why` says so.
 using MakeServer = std::function<std::unique_ptr<Server>(std::string& why)>;
 std::unique_ptr<Server> make_fake(std::string& why);
+/// For processes of ours: its leases are as long as they say.
+std::unique_ptr<Server> make_real_time_fake();
 /// One process for the whole program.
 std::unique_ptr<Server> make_emulator(std::string& why);
 /// "ran on: ..." at the end of the program.
