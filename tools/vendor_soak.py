@@ -73,7 +73,7 @@ def main():
     commands = [[asked.binary, "sink", "--vendor", asked.profile, "--limit", f"{asked.real}/1s", "--listen", "127.0.0.1:0",
                  "--log", deliveries],
                 [asked.binary, "up", "-c", config, "--port", "0"]]
-    started = [subprocess.Popen(command, stderr=open(log, "w"), stdout=subprocess.STDOUT)
+    started = [subprocess.Popen(command, stdout=open(log, "w"), stderr=subprocess.STDOUT)
                for command, log in zip(commands, logs)]
     try:
         vendor, api = port_of(logs[0], "sink listens on 127"), port_of(logs[1], r"127\.0\.0\.1")
