@@ -63,7 +63,8 @@ TEST(Gcp, WhatIsMissingOrWrongIsNamedAtItsPlace) {
               HasSubstr("has both redis and pubsub; keep one"));
   EXPECT_THAT(problem(text("{ redis: payouts, streams: 2 }")),
               HasSubstr("streams belongs to source: { pubsub: SUBSCRIPTION }"));
-  EXPECT_THAT(problem(text("{ pubsub: payouts, streams: 17 }")), HasSubstr("accepted: a whole number from 1 to 16"));
+  EXPECT_THAT(problem(text("{ pubsub: payouts, streams: 17 }")),
+              HasSubstr("accepted: a whole number from 1 to 16"));
   std::string memory = text("{ pubsub: payouts }");
   memory.replace(0, memory.find('\n'), "store: { memory: {} }");
   EXPECT_THAT(problem(memory),
