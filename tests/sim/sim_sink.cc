@@ -27,7 +27,7 @@ void SimSink::deliver(broker::Outgoing outgoing, std::move_only_function<void(br
     const Duration after = slow ? trouble_->dice.span(0us, 3s) : trouble_->dice.span(0us, 20ms);
     trouble_->executor.post_after(
         after, trouble_->guard.wrap([this, id, key, answer, done = std::move(done)]() mutable {
-          constexpr std::array kWords{"confirmed", "expired", "429", "failed", "refused"};
+          constexpr std::array kWords{"confirmed", "expired", "429", "not yet", "failed", "refused"};
           ledger_.note("sink " + id + ": " + kWords[static_cast<std::size_t>(answer.verdict)]);
           Seen& seen = seen_[id];
           ++(answer.verdict == broker::SinkVerdict::confirmed ? seen.confirmed : seen.refused_to_confirm);
