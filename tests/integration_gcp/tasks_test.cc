@@ -147,7 +147,7 @@ TEST_F(TasksSite, TheDispatcherLetsInNobodyElse) {
 TEST_F(TasksSite, LoseNothingAndExceedNothingWhateverIsKilled) {
   if (std::getenv("DRIPGATE_LONG") == nullptr)
     GTEST_SKIP()
-        << "an event let go right before a kill waits for its release lease, a minute: set DRIPGATE_LONG=1";
+        << "an event let go right before a kill waits for its release lease, a minute: ./dev soak gcp";
   constexpr int kKills = 10;
   constexpr int kEvents = 260;
   std::mt19937 random(std::random_device{}());
