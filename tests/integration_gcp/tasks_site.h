@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/rfc3339.h"
+#include "http/client.h"
 #include "integration/processes.h"
+#include "net/io_loop.h"
 #include "support/gcp/tasks_fake.h"
 #include "support/redis/redis_server.h"
 
@@ -16,6 +18,7 @@ namespace dripgate::integration {
 
 inline constexpr const char* kAccount = "tasks@acme.iam.gserviceaccount.com";
 inline constexpr const char* kAudience = "https://dispatch.example.com";
+inline constexpr int kOk = 200;
 inline constexpr std::size_t kLimit = 100;
 inline constexpr std::chrono::seconds kWindow{5};
 
@@ -48,9 +51,19 @@ class TasksSite : public ::testing::Test {
   void start() {
     ASSERT_TRUE(site.start()) << site.up_log();
     for (const char* verb : {"worker", "dispatch", "consume"}) parts[verb] = part(verb);
-    ASSERT_TRUE(eventually([&] {
-      return log().find("listen=127.0.0.1:" + std::to_string(dispatch_port)) != std::string::npos;
-    })) << log();
+    // Ready: it has fetched the keys of the tokens' issuer too.
+    ASSERT_TRUE(eventually([&] { return ask_dispatcher({.method = "GET", .target = "/readyz"}) == kOk; }))
+        << log();
+  }
+  /// The status of its answer; 0: none.
+  [[nodiscard]] int ask_dispatcher(http::Call call) const {
+    net::IoLoop loop;
+    auto client = http::Client::make(loop, *http::parse_url(dispatcher_url()), {});
+    std::optional<int> status;
+    (*client)->send(std::move(call),
+                    [&](const Result<http::Response>& got) { status = got ? got->status : 0; });
+    while (!status) loop.run_for(std::chrono::milliseconds{1});
+    return *status;
   }
   [[nodiscard]] std::string log() const {
     std::string text;

@@ -6,14 +6,11 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "http/client.h"
 #include "integration_gcp/tasks_site.h"
 #include "runtime/real_clock.h"
 
 namespace dripgate::integration {
 namespace {
-
-constexpr int kOk = 200;
 
 std::string payout(int number) {
   return R"({"payoutId": "pay_)" + std::to_string(number) +
@@ -111,16 +108,10 @@ TEST_F(TasksSite, AnEventTooLargeForATaskIsALetterThatSaysSo) {
 
 TEST_F(TasksSite, TheDispatcherLetsInNobodyElse) {
   start();
-  net::IoLoop loop;
-  auto client = http::Client::make(loop, *http::parse_url(dispatcher_url()), {});
   const auto call = [&](const std::string& authorization, const std::string& stream = "payouts") {
     http::Call post{.target = "/v1/dispatch/" + stream, .body = "{}"};
     if (!authorization.empty()) post.headers.emplace_back("Authorization", authorization);
-    std::optional<int> status;
-    (*client)->send(std::move(post),
-                    [&](const Result<http::Response>& got) { status = got ? got->status : 0; });
-    while (!status) loop.run_for(std::chrono::milliseconds{1});
-    return *status;
+    return ask_dispatcher(std::move(post));
   };
   const testing::TokenClaims good{.issuer = tasks.issuer(),
                                   .audience = kAudience,
