@@ -18,6 +18,7 @@
 #include "app/task_desk.h"
 #include "app/vendor_desk.h"
 #include "app/vendor_sink.h"
+#include "broker/gcp/channels.h"
 #include "http/http_sink.h"
 #include "http/server.h"
 #include "rls/server.h"
@@ -94,6 +95,7 @@ class App {
   /// Calls `begin` with a Task and waits until that has run, at most `wait`.
   static void wait_for(std::move_only_function<void(Task)> begin, Duration wait);
 
+  broker::gcp::LibraryEnd library_end_;  // behind all that may speak gRPC
   AppOptions options_;
   obs::Log log_;
   obs::Metrics metrics_;

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "broker/gcp/channels.h"
 #include "support/scratch_folder.h"
 
 namespace dripgate::integration {
@@ -21,6 +22,7 @@ struct Notes : ::testing::Environment {
     std::printf("ran on: %s\n", line.c_str());
     for (const auto& [what, why] : skipped)
       std::printf("did not run on: %s (%s)\n", what.c_str(), why.c_str());
+    const broker::gcp::LibraryEnd end;
   }
   std::set<std::string> ran;
   std::map<std::string, std::string> skipped;

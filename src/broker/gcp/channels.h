@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace grpc {
 class Channel;
@@ -30,5 +31,18 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 /// has no gRPC.
 [[nodiscard]] Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint, int number,
                                                                   const Environment& environment);
+
+/// How long the end of a process waits for the threads of gRPC.
+inline constexpr Duration kLibraryEndWait = std::chrono::seconds{5};
+
+/// Outlives every channel and server of this process: its end waits until the library has ended its own
+/// threads, which may happen behind the last channel's back. A process that returns from main before them
+/// now and then aborts on objects of the library that are no more.
+struct LibraryEnd {
+  LibraryEnd() = default;
+  LibraryEnd(const LibraryEnd&) = delete;
+  LibraryEnd& operator=(const LibraryEnd&) = delete;
+  ~LibraryEnd();
+};
 
 }  // namespace dripgate::broker::gcp

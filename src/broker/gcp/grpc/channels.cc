@@ -3,7 +3,9 @@
 #include <fstream>
 #include <sstream>
 
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
+#include <grpc/support/time.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
@@ -69,6 +71,14 @@ Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint& endpoint, in
   arguments.SetInt("dripgate.channel", number);
   arguments.SetUserAgentPrefix("dripgate");
   return grpc::CreateCustomChannel(endpoint.target, credentials, arguments);
+}
+
+LibraryEnd::~LibraryEnd() {
+  constexpr std::int64_t kLookEveryMs = 1;
+  const auto now = [] { return gpr_now(GPR_CLOCK_MONOTONIC); };
+  const gpr_timespec end = gpr_time_add(now(), gpr_time_from_micros(kLibraryEndWait.count(), GPR_TIMESPAN));
+  while (grpc_is_initialized() != 0 && gpr_time_cmp(now(), end) < 0)
+    gpr_sleep_until(gpr_time_add(now(), gpr_time_from_millis(kLookEveryMs, GPR_TIMESPAN)));
 }
 
 }  // namespace dripgate::broker::gcp

@@ -7,4 +7,6 @@ Result<std::shared_ptr<grpc::Channel>> open_channel(const Endpoint&, int, const 
   return fail(ErrorCode::unavailable, "gcp: this build has no gRPC (DRIPGATE_GRPC=OFF)");
 }
 
+LibraryEnd::~LibraryEnd() = default;
+
 }  // namespace dripgate::broker::gcp
