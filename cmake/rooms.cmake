@@ -101,7 +101,8 @@ function(dripgate_tests)
                     ALSO integration/process.cc support/gcp/pubsub_fake.cc support/gcp/pubsub_model.cc)
       add_dependencies(integration_pubsub dripgate)
       dripgate_test(integration_gcp integration_gcp USES http runtime broker
-                    ALSO integration/process.cc integration/processes.cc support/gcp/tasks_fake.cc)
+                    ALSO integration/process.cc integration/processes.cc integration_pubsub/site.cc
+                    support/gcp/tasks_fake.cc support/gcp/pubsub_fake.cc support/gcp/pubsub_model.cc)
       add_dependencies(integration_gcp dripgate)
       dripgate_test(unit_rls unit/rls USES rls)
       dripgate_test(integration_rls integration_rls USES rls ALSO integration/process.cc conformance/counter_model.cc)

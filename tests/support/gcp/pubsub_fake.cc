@@ -56,7 +56,8 @@ struct PubsubFake::Impl {
     Status Publish(ServerContext*, const proto::PublishRequest* request,
                    proto::PublishResponse* response) override {
       const std::scoped_lock lock(fake.mutex);
-      return fake.faulty("Publish", [&] { return fake.model.publish(*request, *response); });
+      return fake.faulty("Publish", request->topic(),
+                         [&] { return fake.model.publish(*request, *response); });
     }
     Impl& fake;
   };
@@ -84,7 +85,8 @@ struct PubsubFake::Impl {
     Status Acknowledge(ServerContext*, const proto::AcknowledgeRequest* request, Empty*) override {
       const std::scoped_lock lock(fake.mutex);
       if (request->ByteSizeLong() > kAckBytesMax) return failed(StatusCode::INVALID_ARGUMENT, "over 512 KiB");
-      return fake.faulty("Acknowledge", [&] { return fake.model.acknowledge(*request); });
+      return fake.faulty("Acknowledge", request->subscription(),
+                         [&] { return fake.model.acknowledge(*request); });
     }
     Status ModifyAckDeadline(ServerContext*, const proto::ModifyAckDeadlineRequest* request,
                              Empty*) override {
@@ -92,7 +94,8 @@ struct PubsubFake::Impl {
       if (request->ByteSizeLong() > kAckBytesMax) return failed(StatusCode::INVALID_ARGUMENT, "over 512 KiB");
       if (request->ack_deadline_seconds() < 0 || request->ack_deadline_seconds() > 600)
         return failed(StatusCode::INVALID_ARGUMENT, "ack_deadline_seconds is 0 to 600");
-      return fake.faulty("ModifyAckDeadline", [&] { return fake.model.modify(*request); });
+      return fake.faulty("ModifyAckDeadline", request->subscription(),
+                         [&] { return fake.model.modify(*request); });
     }
     Reactor* StreamingPull(grpc::CallbackServerContext*) override { return fake.open(); }
     Impl& fake;
@@ -129,14 +132,17 @@ struct PubsubFake::Impl {
 
   // The mutex is held.
   template <class Do>
-  Status faulty(const std::string& method, Do does) {
+  Status faulty(const std::string& method, const std::string& place, Do does) {
     PubsubFaults& faults = model.faults;
+    const CallFate fate = faults.call ? faults.call(method, place) : CallFate::serve;
+    if (fate == CallFate::refuse) return failed(StatusCode::UNAVAILABLE, "refused by the test");
     const bool matches = faults.method.empty() || faults.method == method;
     if (matches && faults.refuse_calls > 0) {
       --faults.refuse_calls;
       return failed(static_cast<StatusCode>(faults.refuse), "refused by the test");
     }
     const Status status = does();
+    if (fate == CallFate::lose_reply) return failed(StatusCode::UNAVAILABLE, "the reply is lost");
     if (!matches || faults.lose_replies <= 0 || !status.ok()) return status;
     --faults.lose_replies;
     return failed(StatusCode::UNAVAILABLE, "the reply is lost");
@@ -204,6 +210,8 @@ class PubsubFake::Impl::Pull final : public Reactor {
     told_ = true;
     writing_ = true;
     StartWrite(&response_);
+    const auto& call = fake_.model.faults.call;
+    if (call && response_.received_messages_size() > 0) (void)call("StreamingPull", bounds_.subscription);
   }
 
  private:

@@ -10,6 +10,8 @@
 
 namespace dripgate::testing {
 
+enum class CallFate { serve, refuse, lose_reply };
+
 struct PubsubFaults {
   int refuse = 0;                    // a gRPC code for calls that match; nothing is done
   int refuse_calls = 0;              // so many of them
@@ -19,6 +21,9 @@ struct PubsubFaults {
   std::int64_t twice_every = 0;      // every so many deliveries come twice
   std::int64_t stream_messages = 0;  // a stream ends (UNAVAILABLE) after so many messages; 0: it does not
   bool ignore_flow = false;          // as Google's emulator does
+  /// Asked about each Publish (place: the topic), Acknowledge, ModifyAckDeadline (the subscription), and told
+  /// "StreamingPull" when messages are handed out. Under the fake's lock: it must not call the fake.
+  std::function<CallFate(const std::string& method, const std::string& place)> call{};
 };
 
 struct PubsubCounts {

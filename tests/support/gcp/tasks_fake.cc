@@ -27,6 +27,8 @@ constexpr Duration kBackoffMax = 10s;
 /// Of a whole queue after a 429 or 503 without Retry-After.
 constexpr Duration kSlowDown = 1s;
 constexpr Duration kDeliveryDeadline = 60s;
+/// Until an answer has surely left.
+constexpr Duration kOnTheWire = 2ms;
 
 WallTime from_wire(const google::protobuf::Timestamp& stamp) {
   return WallTime{std::chrono::seconds{stamp.seconds()}} + Duration{stamp.nanos() / 1000};
@@ -61,6 +63,11 @@ struct TasksFake::Impl {
     int attempts = 0;
     int failures = 0;
     std::uint64_t armed = 0;  // the send that counts
+  };
+
+  struct Bearer {
+    WallTime issued;
+    std::string text;
   };
 
   class Service final : public wire::CloudTasks::CallbackService {
@@ -152,7 +159,10 @@ struct TasksFake::Impl {
       ++counts.refused;
     }
     if (fault.lose_reply) status = {grpc::StatusCode::UNAVAILABLE, "the reply was lost"};
-    loop.post_after(fault.slow, [reactor, status] { reactor->Finish(status); });
+    loop.post_after(fault.slow, [this, reactor, status, task] {
+      reactor->Finish(status);
+      if (faults.told) loop.post_after(kOnTheWire, [told = faults.told, task] { told(task); });
+    });
   }
 
   void arm(const std::string& name, Duration wait) {
@@ -181,10 +191,7 @@ struct TasksFake::Impl {
                          queue_of(task.name).substr(queue_of(task.name).rfind('/') + 1));
     headers.emplace_back("X-CloudTasks-TaskName", task.name.substr(task.name.rfind('/') + 1));
     headers.emplace_back("X-CloudTasks-TaskRetryCount", std::to_string(kept.attempts - 1));
-    headers.emplace_back("Authorization", "Bearer " + signer.sign({.issuer = issuer(),
-                                                                   .audience = task.audience,
-                                                                   .email = task.service_account,
-                                                                   .issued = clock.now()}));
+    headers.emplace_back("Authorization", bearer_of(task));
     client_of(url).send({.method = "POST",
                          .target = url.target,
                          .headers = std::move(headers),
@@ -213,6 +220,19 @@ struct TasksFake::Impl {
     arm(name, std::min(kBackoffMin * (1 << doublings), kBackoffMax));
   }
 
+  /// Signed anew once a minute: a signature costs more than all the rest of a delivery.
+  const std::string& bearer_of(const FakeTask& task) {
+    Bearer& bearer = bearers[task.audience + " " + task.service_account];
+    if (bearer.text.empty() || clock.now() - bearer.issued > 1min) {
+      bearer.issued = clock.now();
+      bearer.text = "Bearer " + signer.sign({.issuer = issuer(),
+                                             .audience = task.audience,
+                                             .email = task.service_account,
+                                             .issued = bearer.issued});
+    }
+    return bearer.text;
+  }
+
   http::Client& client_of(const http::Url& url) {
     auto& client = clients[url.authority()];
     if (client == nullptr) client = *http::Client::make(loop, url, {});
@@ -230,6 +250,7 @@ struct TasksFake::Impl {
   std::map<std::string, Stored> stored;
   std::set<std::string> names;
   std::map<std::string, WallTime> slow_until;
+  std::map<std::string, Bearer> bearers;  // by whose it is
   std::map<std::string, std::unique_ptr<http::Client>> clients;
   Service service;
   int port = 0;

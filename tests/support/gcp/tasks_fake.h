@@ -36,6 +36,7 @@ struct TasksFaults {
   std::function<CreateFault(const FakeTask&)> create;
   std::function<Duration(const FakeTask&)> late;  // less than zero: early
   std::function<bool(const FakeTask&)> twice;     // delivered twice at once
+  std::function<void(const FakeTask&)> told{};    // a moment after the answer to a CreateTask
 };
 
 struct TasksCounts {
