@@ -16,7 +16,8 @@ function(dripgate_fuzz)
     redis/encode redis/failure redis/greeting redis/reply_reader redis/sentinel_answer redis/slot_map redis/slots
     store/redis/booking_names store/redis/booking_wire store/redis/counter_code store/redis/counter_decisions
     store/redis/counter_reply store/redis/counter_text
-    broker/redis_streams/replies)
+    broker/redis_streams/replies
+    vendor/answer_reader vendor/draft_fields vendor/numbers vendor/profile vendor/wait_text)
   foreach(file ${pure})
     list(APPEND sources ${CMAKE_SOURCE_DIR}/src/${file}.cc)
   endforeach()

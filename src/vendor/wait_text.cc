@@ -146,7 +146,10 @@ std::optional<WallTime> read_time(std::string_view text) {
 
 std::optional<Wait> read_instant(std::string_view text, const Instants& at) {
   const auto time = read_time(text);
-  return time ? until(*time, at, 1s) : std::nullopt;
+  // As numbers and HTTP dates: before 1970 or after 5138 is a mistake.
+  if (!time || *time < WallTime{} || *time > WallTime{std::chrono::seconds{kDateSecondsMax}})
+    return std::nullopt;
+  return until(*time, at, 1s);
 }
 
 }  // namespace

@@ -50,6 +50,13 @@ TEST(VendorCases, H4_DurationsAndTimesInResetHeaders) {
     EXPECT_EQ(wait(bad == std::string("1s ") ? "1s x" : bad, WaitForm::duration), "absent") << bad;
 }
 
+TEST(VendorCases, ATimeThatNoClockShowsIsAbsentInEveryForm) {
+  EXPECT_EQ(wait("5654-01-15T08:01Z"), "absent");
+  EXPECT_EQ(wait("9999-12-31T23:59:59Z", WaitForm::time), "absent");
+  EXPECT_EQ(wait("1969-12-31T23:59:59Z", WaitForm::time), "absent");
+  EXPECT_EQ(wait("Fri, 15 Jan 5654 08:02:00 GMT", WaitForm::time), "absent");
+}
+
 TEST(VendorCases, NumbersByTheirSize) {
   EXPECT_EQ(wait("999999999", WaitForm::number), "999999999s");
   EXPECT_EQ(wait("1800000045", WaitForm::number), "45s");
