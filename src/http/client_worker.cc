@@ -122,7 +122,7 @@ Awaitable<Result<Response>> ClientWorker::read_answer(const Call& call) {
   AnswerReader reader(call.method == "HEAD", call.answer_bytes_max);
   for (;;) {
     const std::span<char> space = reader.space();
-    const ReadOutcome read = co_await transport_->read_some(asio::buffer(space.data(), space.size()));
+    const Moved read = co_await transport_->read_some(asio::buffer(space.data(), space.size()));
     if (read.error && read.error != asio::error::eof)
       co_return unreachable("the connection broke", read.error);
     const Result<bool> complete = read.error ? reader.ended() : reader.added(read.bytes);

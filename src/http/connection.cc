@@ -24,32 +24,10 @@ bool announces_body(const Headers& headers) {
 constexpr Duration kLingerTimeout = 2s;
 constexpr Duration kRetryShedAfter = 1s;
 
-/// The handler's way back to the coroutine. Dropped uncalled, it answers 500: a client never waits for
-/// nothing. Holds the io_context, so that a late reply finds it alive.
-template <class Completion>
-class ReplyTicket {
- public:
-  ReplyTicket(std::shared_ptr<net::IoLoop::Impl> loop, Completion completion)
-      : loop_(std::move(loop)), completion_(std::make_unique<Completion>(std::move(completion))) {}
-  ReplyTicket(ReplyTicket&&) noexcept = default;
-  ReplyTicket& operator=(ReplyTicket&&) = delete;
-  ~ReplyTicket() {  // NOLINT(bugprone-exception-escape): out of memory ends the process
-    if (completion_) (*this)(problem(500, "internal", "the request was dropped"));
-  }
-
-  void operator()(Response response) {
-    auto completion = std::move(completion_);
-    if (!completion) return;
-    asio::post(loop_->context,
-               [completion = std::move(completion), response = std::move(response)]() mutable {
-                 (*completion)(std::move(response));
-               });
-  }
-
- private:
-  std::shared_ptr<net::IoLoop::Impl> loop_;
-  std::unique_ptr<Completion> completion_;
-};
+// A body of so many bytes goes out behind its head in one piece.
+constexpr std::size_t kBodyBesideHeadMax = 16u << 10;
+// What a connection keeps for its next answer.
+constexpr std::size_t kAnswerBytesKept = 64u << 10;
 
 Response overloaded(const std::string& detail) {
   return problem(503, "overloaded", detail, kRetryShedAfter);
@@ -63,7 +41,8 @@ Connection::Connection(std::shared_ptr<ServerCore> core, LoopShare& share,
       share_(share),
       transport_(std::move(transport)),
       peer_(std::move(peer)),
-      reader_(core_->options.limits.header_bytes, core_->options.limits.body_bytes) {
+      reader_(core_->options.limits.header_bytes, core_->options.limits.body_bytes),
+      deadline_(share.context, *transport_) {
   share_.connections.insert(this);
 }
 
@@ -76,51 +55,76 @@ void Connection::wind_down() {
 }
 
 Awaitable<void> Connection::serve() {
-  transport_->expires_after(core_->options.limits.header_timeout);
+  deadline_.within(core_->options.limits.header_timeout);
   if (co_await transport_->handshake()) co_return;
   peer_.client_certificate = transport_->peer_certificate();
   co_await serve_requests();
 }
 
+// What waits is awaited here and nowhere deeper: a request that is here whole and answered at once is read,
+// answered and sent without a pause.
 Awaitable<void> Connection::serve_requests() {
-  bool keep_alive = true;
-  while (keep_alive) {
+  for (bool keep_alive = true; keep_alive;) {
     Counted body(core_->body_bytes, 0);
-    const Next next = co_await read_request(body);
-    if (next == Next::closed) co_return;
-    if (next == Next::refused) {
-      co_await refuse(std::move(refusal_));
-      co_return;
+    deadline_of_ = Phase::none;
+    Next next = advance(body);
+    for (; next != Next::request; next = advance(body)) {
+      if (next == Next::refused) {
+        co_await refuse(std::move(refusal_));
+        co_return;
+      }
+      if (next == Next::go_ahead) {
+        co_await tell_go_ahead();
+      } else if (!co_await read_more()) {
+        co_return;
+      }
     }
+    deadline_.never();
     keep_alive = reader_.keep_alive();
     Request request = reader_.take();
     request.peer = peer_;
     const bool with_body = request.method != "HEAD";
-    const Response response = co_await answer(std::move(request));
+    std::optional<Response> response;
+    {
+      const Counted in_hand(core_->in_flight, 1);
+      if (core_->in_flight.load(std::memory_order_relaxed) > core_->options.limits.requests_in_flight) {
+        response = overloaded("over " + std::to_string(core_->options.limits.requests_in_flight) +
+                              " requests in flight");
+      } else {
+        ask_handler(std::move(request));
+        response = reply_->take();
+        if (!response) {
+          co_await until_answered();
+          response = reply_->take();
+        }
+      }
+    }
     keep_alive = keep_alive && !core_->stopping.load(std::memory_order_relaxed);
-    if (!co_await write(response, keep_alive, with_body)) co_return;
+    const std::string_view rest = render(*response, keep_alive, with_body);
+    const Moved sent = transport_->write_now(asio::buffer(out_));
+    if (sent.error) co_return;
+    const bool whole = sent.bytes == out_.size() && rest.empty();
+    if (!whole && !co_await write_rest(sent.bytes, rest)) co_return;
   }
   co_await linger();
 }
 
-Awaitable<Connection::Next> Connection::read_request(Counted& body) {
-  deadline_of_ = Phase::none;
+Connection::Next Connection::advance(Counted& body) {
   for (;;) {
     const RequestReader::Step step = reader_.advance();
-    if (reader_.in_body() && !within_body_budget(body)) co_return Next::refused;
+    if (reader_.in_body() && !within_body_budget(body)) return Next::refused;
     switch (step) {
       case RequestReader::Step::need_bytes:
-        if (!co_await read_more()) co_return Next::closed;
-        break;
+        return Next::bytes;
       case RequestReader::Step::head:
-        if (!co_await head_accepted()) co_return Next::refused;
+        if (const Next next = head_read(); next != Next::bytes) return next;
         break;
       case RequestReader::Step::complete:
-        co_return Next::request;
+        return Next::request;
       case RequestReader::Step::refused: {
         const auto& why = reader_.refusal();
         refusal_ = problem(why.status, why.kind, why.detail);
-        co_return Next::refused;
+        return Next::refused;
       }
     }
   }
@@ -131,7 +135,7 @@ Awaitable<bool> Connection::read_more() {
   set_read_deadline();
   waiting_for_request_ = !reader_.begun();
   const std::span<char> space = reader_.space();
-  const ReadOutcome read = co_await transport_->read_some(asio::buffer(space.data(), space.size()));
+  const Moved read = co_await transport_->read_some(asio::buffer(space.data(), space.size()));
   waiting_for_request_ = false;
   if (read.error) co_return false;
   reader_.added(read.bytes);
@@ -144,32 +148,35 @@ void Connection::set_read_deadline() {
   const Phase phase = reader_.in_body() ? Phase::body : reader_.begun() ? Phase::header : Phase::idle;
   if (phase == deadline_of_) return;
   deadline_of_ = phase;
-  transport_->expires_after(phase == Phase::body     ? limits.body_timeout
-                            : phase == Phase::header ? limits.header_timeout
-                                                     : limits.idle_timeout);
+  deadline_.within(phase == Phase::body     ? limits.body_timeout
+                   : phase == Phase::header ? limits.header_timeout
+                                            : limits.idle_timeout);
 }
 
-Awaitable<bool> Connection::head_accepted() {
+/// `bytes`: the body may come.
+Connection::Next Connection::head_read() {
+  Request& head = reader_.head();
   // Without a body there is nothing to save: the handler refuses as well, and the connection stays.
-  if (core_->options.head_check && announces_body(reader_.head().headers)) {
-    Request head = reader_.head();
+  if (core_->options.head_check && announces_body(head.headers)) {
     head.peer = peer_;
     if (auto refusal = core_->options.head_check(head)) {
       refusal_ = std::move(*refusal);
-      co_return false;
+      return Next::refused;
     }
   }
-  const std::string* expect = find(reader_.head().headers, "Expect");
+  const std::string* expect = find(head.headers, "Expect");
   if (expect != nullptr && !same_name(*expect, "100-continue")) {
     refusal_ = problem(417, "expectation-failed", "accepted: Expect: 100-continue");
-    co_return false;
+    return Next::refused;
   }
-  if (!reader_.expects_continue()) co_return true;
+  return reader_.expects_continue() ? Next::go_ahead : Next::bytes;
+}
+
+Awaitable<void> Connection::tell_go_ahead() {
   static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
   set_read_deadline();
   // A failed write shows at the next read.
   (void)co_await transport_->write(asio::buffer(kContinue.data(), kContinue.size()), asio::const_buffer());
-  co_return true;
 }
 
 bool Connection::within_body_budget(Counted& body) {
@@ -180,34 +187,39 @@ bool Connection::within_body_budget(Counted& body) {
   return false;
 }
 
-Awaitable<Response> Connection::answer(Request request) {
-  const Counted in_hand(core_->in_flight, 1);
-  if (core_->in_flight.load(std::memory_order_relaxed) > core_->options.limits.requests_in_flight) {
-    co_return overloaded("over " + std::to_string(core_->options.limits.requests_in_flight) +
-                         " requests in flight");
+void Connection::ask_handler(Request request) {
+  Reply reply = reply_->open(share_.loop.lock());
+  try {
+    core_->handler(std::move(request), std::move(reply));
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+    // The reply is dropped on the way out: it answers 500.
   }
-  co_return co_await ask_handler(std::move(request));
 }
 
-Awaitable<Response> Connection::ask_handler(Request request) {
-  const auto initiate = [this, &request](auto completion) {
-    Reply reply(ReplyTicket(share_.loop.lock(), std::move(completion)));
-    try {
-      core_->handler(std::move(request), std::move(reply));
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-      // The reply is dropped on the way out: its ticket answers 500.
-    }
-  };
-  co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(Response)>(initiate,
-                                                                                         asio::use_awaitable);
+Awaitable<void> Connection::until_answered() {
+  const auto initiate = [this](auto completion) { reply_->await(std::move(completion)); };
+  co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(initiate, asio::use_awaitable);
+}
+
+/// Into `out_`; what of the body is not in it, too large to be copied, is the result.
+std::string_view Connection::render(const Response& response, bool keep_alive, bool with_body) {
+  out_.clear();
+  if (out_.capacity() > kAnswerBytesKept) out_.shrink_to_fit();
+  append_answer_head(out_, response, keep_alive);
+  if (!with_body || !has_body(response.status)) return {};
+  if (response.body.size() > kBodyBesideHeadMax) return response.body;
+  out_ += response.body;
+  return {};
 }
 
 Awaitable<bool> Connection::write(const Response& response, bool keep_alive, bool with_body) {
-  const std::string head = answer_head(response, keep_alive);
-  const bool body = with_body && has_body(response.status);
-  transport_->expires_after(core_->options.limits.write_timeout);
-  const error_code ec = co_await transport_->write(asio::buffer(head),
-                                                   body ? asio::buffer(response.body) : asio::const_buffer());
+  co_return co_await write_rest(0, render(response, keep_alive, with_body));
+}
+
+/// `written`: so much of `out_` is out.
+Awaitable<bool> Connection::write_rest(std::size_t written, std::string_view body) {
+  deadline_.within(core_->options.limits.write_timeout);
+  const error_code ec = co_await transport_->write(asio::buffer(out_) + written, asio::buffer(body));
   co_return !ec;
 }
 
@@ -218,11 +230,11 @@ Awaitable<void> Connection::refuse(Response response) {
 }
 
 Awaitable<void> Connection::linger() {
-  transport_->expires_after(kLingerTimeout);
+  deadline_.within(kLingerTimeout);
   co_await transport_->end_writing();
   for (;;) {
     const std::span<char> space = reader_.space();
-    const ReadOutcome read = co_await transport_->read_some(asio::buffer(space.data(), space.size()));
+    const Moved read = co_await transport_->read_some(asio::buffer(space.data(), space.size()));
     if (read.error) co_return;
   }
 }

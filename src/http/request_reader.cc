@@ -1,10 +1,10 @@
-// RequestReader over Beast's request_parser.
+// RequestReader over Beast's basic_parser: what it reads goes straight into our Request.
 #include "http/request_reader.h"
 
+#include <algorithm>
 #include <optional>
 
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/basic_parser.hpp>
 
 #include "http/byte_queue.h"
 
@@ -12,7 +12,6 @@ namespace dripgate::http {
 
 namespace beast = boost::beast;
 namespace bhttp = beast::http;
-using Parser = bhttp::request_parser<bhttp::string_body>;
 using beast::error_code;
 
 namespace {
@@ -21,6 +20,7 @@ namespace {
 // header.
 constexpr std::size_t kChunkedRestMin = 5;
 constexpr std::size_t kHeadersUsual = 16;
+constexpr std::size_t kBodyBytesReserved = 64u << 10;  // at most, on the word of a client
 
 RequestReader::Refusal refuse(int status, std::string_view kind, std::string detail) {
   return {.status = status, .kind = kind, .detail = std::move(detail)};
@@ -38,17 +38,47 @@ RequestReader::Refusal translate(const error_code& ec, std::size_t header_max, s
   return refuse(400, "bad-request", "malformed HTTP: " + ec.message());
 }
 
-Request to_request(const Parser& parser) {
-  const auto& message = parser.get();
-  Request request{.method = std::string(message.method_string()),
-                  .target = std::string(message.target()),
-                  .headers = {},
-                  .body = {},
-                  .peer = {}};
-  request.headers.reserve(kHeadersUsual);
-  for (const auto& field : message) request.headers.emplace_back(field.name_string(), field.value());
-  return request;
-}
+/// One message; another needs another.
+class Parser final : public bhttp::basic_parser<true> {
+ public:
+  explicit Parser(Request& into) : request_(into) {}
+
+  [[nodiscard]] int version() const { return version_; }
+  [[nodiscard]] bool transfer_encoded() const { return transfer_encoded_; }
+
+ private:
+  void on_request_impl(bhttp::verb, beast::string_view method, beast::string_view target, int version,
+                       error_code&) override {
+    request_.method = method;
+    request_.target = target;
+    request_.headers.reserve(kHeadersUsual);
+    version_ = version;
+  }
+  void on_field_impl(bhttp::field name, beast::string_view text, beast::string_view value,
+                     error_code&) override {
+    if (is_header_done()) return;  // a trailer
+    request_.headers.emplace_back(text, value);
+    transfer_encoded_ = transfer_encoded_ || name == bhttp::field::transfer_encoding;
+  }
+  void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code&) override {
+    if (length) request_.body.reserve(std::min<std::size_t>(*length, kBodyBytesReserved));
+  }
+  std::size_t on_body_impl(beast::string_view body, error_code&) override {
+    request_.body.append(body.data(), body.size());
+    return body.size();
+  }
+  std::size_t on_chunk_body_impl(std::uint64_t, beast::string_view body, error_code& ec) override {
+    return on_body_impl(body, ec);
+  }
+  void on_chunk_header_impl(std::uint64_t, beast::string_view, error_code&) override {}
+  void on_header_impl(error_code&) override {}
+  void on_finish_impl(error_code&) override {}
+  void on_response_impl(int, beast::string_view, int, error_code&) override {}
+
+  Request& request_;
+  int version_ = 11;
+  bool transfer_encoded_ = false;
+};
 
 }  // namespace
 
@@ -56,14 +86,15 @@ struct RequestReader::Impl {
   std::size_t header_max;
   std::size_t body_max;
   ByteQueue bytes;
-  std::unique_ptr<Parser> parser;  // a parser reads one message
+  Request request;
+  std::optional<Parser> parser;
   std::size_t header_bytes = 0;
-  Request head;
   bool head_told = false;
   Refusal refusal;
 
   void begin() {
-    parser = std::make_unique<Parser>();
+    request = {};
+    parser.emplace(request);
     parser->header_limit(static_cast<std::uint32_t>(header_max));
     parser->body_limit(body_max);
     parser->eager(false);
@@ -101,13 +132,10 @@ struct RequestReader::Impl {
 
   // A body whose length we and a proxy before us could see differently is refused.
   [[nodiscard]] bool ambiguous_length() const {
-    const auto& message = parser->get();
-    if (message.find(bhttp::field::transfer_encoding) == message.end()) return false;
-    return !parser->chunked() || message.version() < 11;
+    return parser->transfer_encoded() && (!parser->chunked() || parser->version() < 11);
   }
 
   Step header_finished() {
-    head = to_request(*parser);
     head_told = true;
     if (ambiguous_length()) {
       return refused(refuse(400, "bad-request", "Transfer-Encoding: accepted is chunked, in HTTP/1.1"));
@@ -152,17 +180,17 @@ bool RequestReader::in_body() const {
 }
 
 std::size_t RequestReader::body_bytes() const {
-  return impl_->parser->get().body().size();
+  return impl_->request.body.size();
 }
 
-const Request& RequestReader::head() const {
-  return impl_->head;
+Request& RequestReader::head() {
+  return impl_->request;
 }
 
 bool RequestReader::expects_continue() const {
-  const std::string* expect = find(impl_->head.headers, "Expect");
+  const std::string* expect = find(impl_->request.headers, "Expect");
   return expect != nullptr && same_name(*expect, "100-continue") && impl_->bytes.waiting().empty() &&
-         impl_->parser->get().version() >= 11;
+         impl_->parser->version() >= 11;
 }
 
 bool RequestReader::keep_alive() const {
@@ -174,8 +202,7 @@ const RequestReader::Refusal& RequestReader::refusal() const {
 }
 
 Request RequestReader::take() {
-  Request request = std::move(impl_->head);
-  request.body = std::move(impl_->parser->get().body());
+  Request request = std::move(impl_->request);
   impl_->begin();
   return request;
 }

@@ -38,7 +38,8 @@ class RequestReader {
   /// Its header is complete.
   [[nodiscard]] bool in_body() const;
   [[nodiscard]] std::size_t body_bytes() const;
-  [[nodiscard]] const Request& head() const;
+  /// The request so far; its peer is the caller's to fill in.
+  [[nodiscard]] Request& head();
   /// The client waits for "100 Continue" and has sent nothing of the body yet.
   [[nodiscard]] bool expects_continue() const;
   [[nodiscard]] bool keep_alive() const;

@@ -1,4 +1,4 @@
-// Transports over beast::tcp_stream, whose per-operation timer closes the socket on expiry.
+// Transports over a socket that never blocks.
 #include "http/transport.h"
 
 #include <array>
@@ -9,14 +9,12 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 
 namespace dripgate::http {
 
 namespace asio = boost::asio;
 namespace ssl = asio::ssl;
 using asio::ip::tcp;
-using boost::beast::tcp_stream;
 
 namespace {
 
@@ -27,49 +25,58 @@ enum class Arrived : unsigned char { nothing, bytes, end };
 Arrived arrived(tcp::socket& socket) {
   char byte = 0;
   error_code ec;
-  socket.non_blocking(true, ec);
-  if (ec) return Arrived::end;
   const std::size_t n = socket.receive(asio::buffer(&byte, 1), tcp::socket::message_peek, ec);
   if (ec == asio::error::would_block) return Arrived::nothing;
   return ec || n == 0 ? Arrived::end : Arrived::bytes;
 }
 
-void close_socket(tcp_stream& stream) {
+tcp::socket unblocked(tcp::socket socket) {
+  error_code ignored;  // of a socket that is gone: it shows at the next read
+  socket.non_blocking(true, ignored);
+  return socket;
+}
+
+void close_socket(tcp::socket& socket) {
   error_code ignored;
-  stream.socket().close(ignored);
+  socket.close(ignored);
 }
 
 class PlainTransport final : public Transport {
  public:
-  explicit PlainTransport(tcp::socket socket) : stream_(std::move(socket)) {}
+  explicit PlainTransport(tcp::socket socket) : socket_(unblocked(std::move(socket))) {}
 
   Awaitable<error_code> handshake() override { co_return error_code{}; }
-  Awaitable<ReadOutcome> read_some(asio::mutable_buffer into) override {
-    const auto [ec, n] = co_await stream_.async_read_some(into, kAsTuple);
-    co_return ReadOutcome{.error = ec, .bytes = n};
+  Awaitable<Moved> read_some(asio::mutable_buffer into) override {
+    const auto [ec, n] = co_await socket_.async_read_some(into, kAsTuple);
+    co_return Moved{.error = ec, .bytes = n};
+  }
+  Moved write_now(asio::const_buffer bytes) override {
+    Moved sent;
+    sent.bytes = socket_.write_some(bytes, sent.error);
+    if (sent.error == asio::error::would_block) sent.error.clear();
+    return sent;
   }
   Awaitable<error_code> write(asio::const_buffer head, asio::const_buffer body) override {
     const std::array<asio::const_buffer, 2> both{head, body};
-    const auto [ec, n] = co_await asio::async_write(stream_, both, kAsTuple);
+    const auto [ec, n] = co_await asio::async_write(socket_, both, kAsTuple);
     co_return ec;
   }
   Awaitable<void> end_writing() override {
     error_code ignored;
-    stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
     co_return;
   }
-  void expires_after(Duration span) override { stream_.expires_after(span); }
-  void close() override { close_socket(stream_); }
-  bool looks_alive() override { return arrived(stream_.socket()) == Arrived::nothing; }
+  void close() override { close_socket(socket_); }
+  bool looks_alive() override { return arrived(socket_) == Arrived::nothing; }
 
  private:
-  tcp_stream stream_;
+  tcp::socket socket_;
 };
 
 class TlsTransport final : public Transport {
  public:
   TlsTransport(tcp::socket socket, net::TlsContext context, ssl::stream_base::handshake_type side)
-      : context_(std::move(context)), stream_(std::move(socket), *context_), side_(side) {}
+      : context_(std::move(context)), stream_(unblocked(std::move(socket)), *context_), side_(side) {}
 
   void name_peer(const std::string& host) {
     error_code not_an_address;
@@ -84,10 +91,11 @@ class TlsTransport final : public Transport {
     const auto [ec] = co_await stream_.async_handshake(side_, kAsTuple);
     co_return ec;
   }
-  Awaitable<ReadOutcome> read_some(asio::mutable_buffer into) override {
+  Awaitable<Moved> read_some(asio::mutable_buffer into) override {
     const auto [ec, n] = co_await stream_.async_read_some(into, kAsTuple);
-    co_return ReadOutcome{.error = ec, .bytes = n};
+    co_return Moved{.error = ec, .bytes = n};
   }
+  Moved write_now(asio::const_buffer) override { return {}; }
   Awaitable<error_code> write(asio::const_buffer head, asio::const_buffer body) override {
     const std::array<asio::const_buffer, 2> both{head, body};
     const auto [ec, n] = co_await asio::async_write(stream_, both, kAsTuple);
@@ -96,15 +104,14 @@ class TlsTransport final : public Transport {
   Awaitable<void> end_writing() override {
     (void)co_await stream_.async_shutdown(kAsTuple);
     error_code ignored;
-    stream_.next_layer().socket().shutdown(tcp::socket::shutdown_send, ignored);
+    stream_.next_layer().shutdown(tcp::socket::shutdown_send, ignored);
   }
-  void expires_after(Duration span) override { stream_.next_layer().expires_after(span); }
   void close() override { close_socket(stream_.next_layer()); }
   // Bytes may be a session ticket: only the end counts.
-  bool looks_alive() override { return arrived(stream_.next_layer().socket()) != Arrived::end; }
+  bool looks_alive() override { return arrived(stream_.next_layer()) != Arrived::end; }
 
   [[nodiscard]] std::optional<std::string> peer_certificate() const override {
-    SSL* tls = const_cast<ssl::stream<tcp_stream>&>(stream_).native_handle();
+    SSL* tls = const_cast<ssl::stream<tcp::socket>&>(stream_).native_handle();
     const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(tls), &X509_free);
     if (!certificate || SSL_get_verify_result(tls) != X509_V_OK) return std::nullopt;
     std::array<char, 256> subject{};
@@ -114,7 +121,7 @@ class TlsTransport final : public Transport {
 
  private:
   net::TlsContext context_;
-  ssl::stream<tcp_stream> stream_;
+  ssl::stream<tcp::socket> stream_;
   ssl::stream_base::handshake_type side_;
 };
 

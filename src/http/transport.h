@@ -11,7 +11,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
-#include "base/time.h"
 #include "net/tls.h"
 
 namespace dripgate::http {
@@ -20,7 +19,7 @@ using boost::system::error_code;
 template <class T>
 using Awaitable = boost::asio::awaitable<T>;
 
-struct ReadOutcome {
+struct Moved {
   error_code error;
   std::size_t bytes = 0;
 };
@@ -29,13 +28,13 @@ class Transport {
  public:
   virtual ~Transport() = default;
   virtual Awaitable<error_code> handshake() = 0;
-  virtual Awaitable<ReadOutcome> read_some(boost::asio::mutable_buffer into) = 0;
+  virtual Awaitable<Moved> read_some(boost::asio::mutable_buffer into) = 0;
+  /// What goes out without waiting, which may be nothing.
+  virtual Moved write_now(boost::asio::const_buffer bytes) = 0;
   /// All of both, in order.
   virtual Awaitable<error_code> write(boost::asio::const_buffer head, boost::asio::const_buffer body) = 0;
   /// No more from us; the peer sees the end of our bytes.
   virtual Awaitable<void> end_writing() = 0;
-  /// From now; reading or writing beyond it closes the connection. Replaces the one before.
-  virtual void expires_after(Duration span) = 0;
   /// Pending operations end with an error.
   virtual void close() = 0;
   /// Still open as far as can be seen without waiting: nothing arrived that nobody asked for.

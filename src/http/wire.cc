@@ -41,9 +41,8 @@ bool has_body(int status) {
   return status >= 200 && status != 204 && status != 304;
 }
 
-std::string answer_head(const Response& response, bool keep_alive) {
-  std::string out;
-  out.reserve(kHeadBytesUsual);
+void append_answer_head(std::string& out, const Response& response, bool keep_alive) {
+  out.reserve(out.size() + kHeadBytesUsual);
   out += "HTTP/1.1 ";
   out += std::to_string(response.status);
   out += ' ';
@@ -55,7 +54,6 @@ std::string answer_head(const Response& response, bool keep_alive) {
   if (has_body(response.status)) append_header(out, "Content-Length", std::to_string(response.body.size()));
   append_header(out, "Connection", keep_alive ? "keep-alive" : "close");
   out += "\r\n";
-  return out;
 }
 
 std::string request_head(std::string_view method, std::string_view target, std::string_view authority,

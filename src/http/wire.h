@@ -8,7 +8,7 @@
 namespace dripgate::http {
 
 /// Status line and headers, to the empty line; Content-Length is that of the body, also for HEAD.
-[[nodiscard]] std::string answer_head(const Response& response, bool keep_alive);
+void append_answer_head(std::string& out, const Response& response, bool keep_alive);
 /// The same for a request of our client.
 [[nodiscard]] std::string request_head(std::string_view method, std::string_view target,
                                        std::string_view authority, const Headers& headers,
