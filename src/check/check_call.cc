@@ -23,8 +23,9 @@ CheckCall::CheckCall(Checker& owner, Request request, Done<Answer> done)
 }
 
 void CheckCall::start() {
-  for (PlannedPolicy& planned : plan(*answer_.config, request_.descriptor, request_.limit))
-    answer_.policies.push_back({.plan = std::move(planned)});
+  std::vector<PlannedPolicy> planned_policies = plan(*answer_.config, request_.descriptor, request_.limit);
+  answer_.policies.reserve(planned_policies.size());
+  for (PlannedPolicy& planned : planned_policies) answer_.policies.push_back({.plan = std::move(planned)});
   if (refused_by_missing_key()) return finish();
   take_replays();
   shadows_ = with_role(Role::shadow);

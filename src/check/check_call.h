@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <vector>
+
+#include <absl/container/inlined_vector.h>
 
 #include "check/check.h"
 
@@ -18,7 +19,7 @@ class CheckCall : public std::enable_shared_from_this<CheckCall> {
   void start();
 
  private:
-  using Members = std::vector<std::size_t>;  // places in answer_.policies
+  using Members = absl::InlinedVector<std::size_t, core::kChargesInPlace>;  // places in answer_.policies
 
   void take_replays();
   [[nodiscard]] bool refused_by_missing_key();

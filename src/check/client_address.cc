@@ -21,33 +21,31 @@ std::string_view without_port(std::string_view entry) {
 
 }  // namespace
 
-std::string bare_address(std::string_view text) {
+std::string_view bare_address(std::string_view text) {
   const std::string_view bare = without_port(trimmed(text));
-  return std::string(parse_ip(bare) ? bare : text);
+  return bare.size() == text.size() || !parse_ip(bare) ? text : bare;
 }
 
 std::string client_address(std::string_view peer, std::span<const std::string_view> forwarded_for,
                            const std::vector<IpNetwork>& trusted) {
-  std::string client(peer);
-  const auto is_proxy = [&](std::string_view address) {
-    const auto parsed = parse_ip(address);
-    return parsed && contains(trusted, *parsed);
-  };
-  if (!is_proxy(peer)) return client;
+  std::string_view client = peer;
+  const auto of_peer = parse_ip(peer);
+  if (!of_peer || !contains(trusted, *of_peer)) return std::string(client);
   for (std::size_t line = forwarded_for.size(); line-- > 0;) {
     std::string_view rest = forwarded_for[line];
     while (true) {
       const std::size_t comma = rest.rfind(',');
       const std::string_view entry =
           without_port(trimmed(comma == std::string_view::npos ? rest : rest.substr(comma + 1)));
-      if (!parse_ip(entry)) return client;
+      const auto address = parse_ip(entry);
+      if (!address) return std::string(client);
       client = entry;
-      if (!is_proxy(entry)) return client;
+      if (!contains(trusted, *address)) return std::string(client);
       if (comma == std::string_view::npos) break;
       rest = rest.substr(0, comma);
     }
   }
-  return client;
+  return std::string(client);
 }
 
 }  // namespace dripgate::check

@@ -19,7 +19,7 @@ namespace dripgate::check {
                                          const std::vector<IpNetwork>& trusted);
 
 /// "203.0.113.8:5123", "[2001:db8::1]:443" -> the address alone: who connects anew has another port and is
-/// the same client. What is no address comes back as it is.
-[[nodiscard]] std::string bare_address(std::string_view text);
+/// the same client. A view into `text`; what is no address comes back as it is.
+[[nodiscard]] std::string_view bare_address(std::string_view text);
 
 }  // namespace dripgate::check

@@ -51,9 +51,10 @@ void put_limit(std::vector<PlannedPolicy>& planned, const std::shared_ptr<const 
 
 std::vector<PlannedPolicy> plan(const config::Config& config, const core::Descriptor& descriptor,
                                 const std::shared_ptr<const core::Limit>& own_limit) {
+  const std::vector<const core::Policy*> matched = config.matcher->match(descriptor);
   std::vector<PlannedPolicy> planned;
-  for (const core::Policy* policy : config.matcher->match(descriptor))
-    planned.push_back(plan_one(*policy, descriptor));
+  planned.reserve(matched.size());
+  for (const core::Policy* policy : matched) planned.push_back(plan_one(*policy, descriptor));
   if (own_limit != nullptr) put_limit(planned, own_limit);
   return planned;
 }

@@ -1,5 +1,6 @@
 #include "check/route.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <vector>
@@ -72,6 +73,10 @@ std::string upper(std::string_view text) {
   return out;
 }
 
+bool is_capital(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
 /// A method is one word: a blank in it must not end it, or one route would read as two.
 std::string normal_method(std::string_view text) {
   return upper(normal_segment(text));
@@ -111,12 +116,15 @@ std::string normal_path(std::string_view target) {
 }
 
 void normalise(core::Descriptor& descriptor) {
-  const auto ip = descriptor.find("ip");
-  if (ip != descriptor.end()) ip->second = bare_address(ip->second);
+  if (const auto ip = descriptor.find("ip"); ip != descriptor.end()) {
+    const std::string_view bare = bare_address(ip->second);
+    if (bare.size() < ip->second.size()) ip->second = std::string(bare);
+  }
   const auto path = descriptor.find("path");
-  if (path != descriptor.end()) path->second = normal_path(path->second);
+  if (path != descriptor.end() && !is_normal(path->second)) path->second = normal_path(path->second);
   const auto method = descriptor.find("method");
-  if (method != descriptor.end()) method->second = normal_method(method->second);
+  if (method != descriptor.end() && !std::ranges::all_of(method->second, is_capital))
+    method->second = normal_method(method->second);
   const auto route = descriptor.find("route");
   if (route == descriptor.end()) {
     if (path != descriptor.end() && method != descriptor.end())

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
-#include <arpa/inet.h>
-
+#include "base/ip_network.h"
 #include "base/limits.h"
 #include "base/sha256.h"
 
@@ -15,6 +13,7 @@ namespace {
 
 constexpr std::size_t kSecretDigits = 16;
 constexpr std::size_t kLongValueDigits = 32;
+constexpr std::size_t kKeyBytesUsual = 64;  // a key that fits grows its text once
 constexpr std::string_view kPlain = "._-/@+";
 
 /// Names as short as in the documentation's keys; every other name is written out. The policy's id comes
@@ -22,11 +21,9 @@ constexpr std::string_view kPlain = "._-/@+";
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kShortNames{
     {{"tenant", "t"}, {"apiKey", "k"}, {"username", "u"}, {"user", "u"}}};
 
-bool is_plain(char c) {
+constexpr bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || kPlain.contains(c);
 }
-
-using Address = std::array<unsigned char, 16>;
 
 std::string ipv4_text(const unsigned char* bytes) {
   std::string out = std::to_string(bytes[0]);
@@ -35,14 +32,14 @@ std::string ipv4_text(const unsigned char* bytes) {
 }
 
 /// The last four bytes are an IPv4 address in ::ffff:0:0/96 and in 64:ff9b::/96, nowhere else.
-bool holds_ipv4(const Address& address) {
+bool holds_ipv4(const IpAddress& address) {
   constexpr std::array<unsigned char, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   constexpr std::array<unsigned char, 12> kNat64{0, 0x64, 0xff, 0x9b};
   return std::equal(kMapped.begin(), kMapped.end(), address.begin()) ||
          std::equal(kNat64.begin(), kNat64.end(), address.begin());
 }
 
-std::string network64_text(const Address& address) {
+std::string network64_text(const IpAddress& address) {
   constexpr char kDigits[] = "0123456789abcdef";
   int groups = 4;
   while (groups > 0 && address[2 * groups - 2] == 0 && address[2 * groups - 1] == 0) --groups;
@@ -66,8 +63,35 @@ std::string_view short_name(std::string_view name) {
   return name;
 }
 
-std::string named_value(const KeyPart& part, const std::string& value) {
-  return escape_key_value(short_name(part.name)) + ':' + key_part_value(part, value);
+constexpr auto kIsPlain = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0; c < plain.size(); ++c) plain[c] = is_plain(static_cast<char>(c));
+  return plain;
+}();
+
+void append_escaped(std::string& out, std::string_view value) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  if (value.size() > kKeyValueBytesMax) {
+    out += '~';
+    out += sha256_hex(value, kLongValueDigits);
+    return;
+  }
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (kIsPlain[byte]) {
+      out += c;
+      continue;
+    }
+    out += '%';
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+}
+
+void append_named(std::string& out, const KeyPart& part, std::string_view value) {
+  append_escaped(out, short_name(part.name));
+  out += ':';
+  append_escaped(out, counted_value(part, value));
 }
 
 std::string_view trimmed(std::string_view value) {
@@ -85,48 +109,42 @@ std::string lowered(std::string_view value) {
 }
 
 /// The scope is a part of the key or, as with a file's `scope: tenant`, another fact of the request.
-KeyPart scope_part(const Policy& policy) {
-  if (policy.scope.empty()) return policy.key.empty() ? KeyPart{} : policy.key.front();
-  for (const KeyPart& part : policy.key)
-    if (part.name == policy.scope) return part;
-  return KeyPart{.name = policy.scope};
+std::string_view scope_name(const Policy& policy) {
+  if (!policy.scope.empty()) return policy.scope;
+  return policy.key.empty() ? std::string_view() : policy.key.front().name;
 }
 
 /// Without a scope the tag is one word; a scope's tag always holds a ':', so that no value can name this one.
-std::string scope_tag(const Policy& policy, const Descriptor& descriptor) {
-  const KeyPart scope = scope_part(policy);
-  if (scope.name.empty()) return "{all}";
-  const auto value = descriptor.find(scope.name);
-  return value == descriptor.end() ? "{*}" : '{' + named_value(scope, value->second) + '}';
+void append_scope_tag(std::string& out, const Policy& policy, std::string_view scope,
+                      const Descriptor& descriptor) {
+  if (scope.empty()) {
+    out += "{all}";
+    return;
+  }
+  const auto value = descriptor.find(scope);
+  if (value == descriptor.end()) {
+    out += "{*}";
+    return;
+  }
+  const auto part = std::ranges::find(policy.key, scope, &KeyPart::name);
+  out += '{';
+  append_named(out, part == policy.key.end() ? KeyPart{.name = std::string(scope)} : *part, value->second);
+  out += '}';
 }
 
 }  // namespace
 
 std::string escape_key_value(std::string_view value) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  if (value.size() > kKeyValueBytesMax) return '~' + sha256_hex(value, kLongValueDigits);
   std::string out;
   out.reserve(value.size());
-  for (const char c : value) {
-    if (is_plain(c)) {
-      out += c;
-      continue;
-    }
-    const auto byte = static_cast<unsigned char>(c);
-    out += '%';
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
+  append_escaped(out, value);
   return out;
 }
 
 std::string canonical_ip(std::string_view text) {
-  const std::string whole(text.substr(0, text.find('%')));
-  if (whole.size() >= INET6_ADDRSTRLEN || whole.contains('\0')) return std::string(text);
-  Address address{};
-  if (inet_pton(AF_INET, whole.c_str(), address.data()) == 1) return ipv4_text(address.data());
-  if (inet_pton(AF_INET6, whole.c_str(), address.data()) != 1) return std::string(text);
-  return holds_ipv4(address) ? ipv4_text(address.data() + 12) : network64_text(address);
+  const auto address = parse_ip(text);
+  if (!address) return std::string(text);
+  return holds_ipv4(*address) ? ipv4_text(address->data() + 12) : network64_text(*address);
 }
 
 std::string counted_value(const KeyPart& part, std::string_view value) {
@@ -146,19 +164,31 @@ std::string limit_key(const std::string& first, std::size_t index) {
 
 CounterKeys counter_keys(const Policy& policy, const Descriptor& descriptor, std::size_t limits) {
   CounterKeys result;
-  const std::string scope = scope_part(policy).name;
-  std::string parts;
+  const std::string_view scope = scope_name(policy);
+  std::string key;
+  key.reserve(kKeyBytesUsual);
+  key += "rl:";
+  append_scope_tag(key, policy, scope, descriptor);
+  key += ':';
+  append_escaped(key, policy.id);
+  const std::size_t parts = key.size();
   for (const KeyPart& part : policy.key) {
     const auto value = descriptor.find(part.name);
     if (value == descriptor.end()) {
       result.missing.push_back(part.name);
     } else if (part.name != scope) {
-      parts += ':' + named_value(part, value->second);
+      key += ':';
+      append_named(key, part, value->second);
     }
   }
-  if (!result.missing.empty()) parts = ":*";
-  const std::string key = "rl:" + scope_tag(policy, descriptor) + ':' + escape_key_value(policy.id) + parts;
-  for (std::size_t i = 0; i < limits; ++i) result.keys.push_back(limit_key(key, i));
+  if (!result.missing.empty()) {
+    key.resize(parts);
+    key += ":*";
+  }
+  if (limits == 0) return result;
+  result.keys.reserve(limits);
+  for (std::size_t i = 1; i < limits; ++i) result.keys.push_back(limit_key(key, i));
+  result.keys.insert(result.keys.begin(), std::move(key));
   return result;
 }
 

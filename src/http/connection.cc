@@ -187,7 +187,7 @@ bool Connection::within_body_budget(Counted& body) {
   return false;
 }
 
-void Connection::ask_handler(Request request) {
+void Connection::ask_handler(Request&& request) {
   Reply reply = reply_->open(share_.loop.lock());
   try {
     core_->handler(std::move(request), std::move(reply));

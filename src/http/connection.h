@@ -45,7 +45,7 @@ class Connection {
   Next advance(Counted& body);
   Next head_read();
   bool within_body_budget(Counted& body);
-  void ask_handler(Request request);
+  void ask_handler(Request&& request);
   std::string_view render(const Response& response, bool keep_alive, bool with_body);
   void set_read_deadline();
 

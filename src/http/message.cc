@@ -14,12 +14,16 @@ char lower(char c) {
 }  // namespace
 
 bool same_name(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i] && lower(a[i]) != lower(b[i])) return false;
+  return true;
 }
 
 const std::string* find(const Headers& headers, std::string_view name) {
-  const auto it = std::ranges::find_if(headers, [&](const auto& h) { return same_name(h.first, name); });
-  return it == headers.end() ? nullptr : &it->second;
+  for (const auto& [key, value] : headers)
+    if (key.size() == name.size() && same_name(key, name)) return &value;
+  return nullptr;
 }
 
 std::string_view value_of(const Headers& headers, std::string_view name) {

@@ -1,6 +1,7 @@
 #include "render/gate_headers.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "render/json_text.h"
 
@@ -15,14 +16,21 @@ std::int64_t seconds_up(Duration span) {
   return std::chrono::ceil<std::chrono::seconds>(span).count();
 }
 
-/// A String of structured fields (RFC 9651): names are printable ASCII.
-void append_string(std::string& out, std::string_view text) {
-  out += '"';
+constexpr std::size_t kHeadersUsual = 4;      // with Cache-Control
+constexpr std::size_t kFieldBytesUsual = 48;  // a field that fits grows its text once
+
+void append_number(std::string& out, std::int64_t number) {
+  char digits[24];
+  const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  out.append(digits, static_cast<std::size_t>(end - digits));
+}
+
+/// Of a String of structured fields (RFC 9651): names are printable ASCII.
+void append_escaped(std::string& out, std::string_view text) {
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
     out += c >= 0x20 && c < 0x7f ? c : '?';
   }
-  out += '"';
 }
 
 /// The policy's name; of several limits each has its window behind it ("api/RPM").
@@ -30,6 +38,17 @@ std::string item_name(const PolicyAnswer& policy, std::size_t limit) {
   const std::string& name = policy.plan.policy->name;
   if (policy.plan.limits.size() == 1) return name;
   return name + '/' + core::window_type(policy.plan.limits[limit]);
+}
+
+/// The same as a String.
+void append_item(std::string& out, const PolicyAnswer& policy, std::size_t limit) {
+  out += '"';
+  append_escaped(out, policy.plan.policy->name);
+  if (policy.plan.limits.size() > 1) {
+    out += '/';
+    append_escaped(out, core::window_type(policy.plan.limits[limit]));
+  }
+  out += '"';
 }
 
 bool is_listed(const PolicyAnswer& policy) {
@@ -42,9 +61,9 @@ void append_policies(std::string& out, const check::Answer& answer) {
     for (std::size_t i = 0; i < policy.plan.limits.size(); ++i) {
       const core::Limit& limit = policy.plan.limits[i];
       if (!out.empty()) out += ", ";
-      append_string(out, item_name(policy, i));
-      out += ";q=" + std::to_string(limit.limit) +
-             ";w=" + std::to_string(std::max<std::int64_t>(1, seconds_up(limit.window)));
+      append_item(out, policy, i);
+      append_number(out += ";q=", limit.limit);
+      append_number(out += ";w=", std::max<std::int64_t>(1, seconds_up(limit.window)));
     }
   }
 }
@@ -61,6 +80,7 @@ bool has_rate_limit(const check::Answer& answer) {
 
 void add_rate_limit(Headers& headers, const check::Answer& answer, bool legacy) {
   std::string policies;
+  policies.reserve(kFieldBytesUsual);
   append_policies(policies, answer);
   if (!policies.empty()) headers.emplace_back("RateLimit-Policy", std::move(policies));
   const PolicyAnswer* deciding = answer.deciding();
@@ -68,9 +88,10 @@ void add_rate_limit(Headers& headers, const check::Answer& answer, bool legacy) 
   if (numbers == nullptr) return;
   const auto seconds = shown_seconds(answer, *numbers);
   std::string field;
-  append_string(field, item_name(*deciding, deciding->decisive));
-  field += ";r=" + std::to_string(numbers->remaining);
-  if (seconds) field += ";t=" + std::to_string(*seconds);
+  field.reserve(kFieldBytesUsual);
+  append_item(field, *deciding, deciding->decisive);
+  append_number(field += ";r=", numbers->remaining);
+  if (seconds) append_number(field += ";t=", *seconds);
   headers.emplace_back("RateLimit", std::move(field));
   if (!legacy) return;
   headers.emplace_back("X-RateLimit-Limit",
@@ -135,6 +156,7 @@ std::optional<std::int64_t> reset_seconds(const core::LimitOutcome& outcome) {
 
 Headers gate_headers(const check::Answer& answer, bool legacy) {
   Headers headers;
+  headers.reserve(kHeadersUsual);
   if (has_rate_limit(answer)) add_rate_limit(headers, answer, legacy);
   if (answer.retry_after)
     headers.emplace_back("Retry-After", std::to_string(wait_seconds(*answer.retry_after)));

@@ -39,7 +39,8 @@ class JsonText {
   void number(std::int64_t value) {
     comma();
     char digits[24];
-    out_.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+    const char* const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
+    out_.append(digits, static_cast<std::size_t>(end - digits));
   }
   /// true, false, null, or JSON that is written already.
   void raw(std::string_view value) {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
+
+#include <absl/container/inlined_vector.h>
 
 #include "check/client_address.h"
 #include "check/route.h"
@@ -12,12 +13,12 @@
 namespace dripgate::server {
 namespace {
 
-using Values = std::vector<std::string_view>;
+using Values = absl::InlinedVector<std::string_view, 4>;  // mostly one, or none
 
 Values values_of(const http::Headers& headers, std::string_view name) {
   Values values;
   for (const auto& [key, value] : headers)
-    if (http::same_name(key, name)) values.push_back(value);
+    if (key.size() == name.size() && http::same_name(key, name)) values.push_back(value);
   return values;
 }
 

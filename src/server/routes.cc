@@ -68,14 +68,30 @@ http::Response not_allowed(const std::vector<std::string_view>& methods) {
   return response;
 }
 
+std::string_view method_of(const http::Request& request) {
+  return request.method == "HEAD" ? "GET" : std::string_view(request.method);
+}
+
+/// A target that is written as its endpoint is: those that are asked very often.
+std::optional<Found> find_plainly(const Site& site, const http::Request& request) {
+  const std::string_view method = method_of(request);
+  for (const Endpoint& endpoint : site.endpoints) {
+    if (endpoint.path == request.target && !endpoint.path.contains('{') &&
+        (endpoint.method == method || endpoint.method == "*"))
+      return Found{&endpoint, {}, {}};
+  }
+  return std::nullopt;
+}
+
 std::variant<Found, Missed> find_endpoint(const Site& site, const http::Request& request) {
+  if (auto found = find_plainly(site, request)) return *std::move(found);
   auto target = http::parse_target(request.target);
   if (!target) {
     return Missed{
         http::problem(400, "bad-request", "the request target is not an absolute, well-encoded path"),
         "other"};
   }
-  const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
+  const std::string_view method = method_of(request);
   std::vector<std::string_view> others;
   std::string_view route = "other";
   for (const Endpoint& endpoint : site.endpoints) {
@@ -136,7 +152,7 @@ http::Response counted(Site& site, std::string_view route, http::Response respon
   return response;
 }
 
-void handle(const SitePtr& site, http::Request request, http::Reply reply) {
+void handle(const SitePtr& site, http::Request&& request, http::Reply&& reply) {
   auto where = find_endpoint(*site, request);
   if (auto* missed = std::get_if<Missed>(&where)) {
     return reply(counted(*site, missed->route, std::move(missed->response)));
@@ -147,14 +163,9 @@ void handle(const SitePtr& site, http::Request request, http::Reply reply) {
   if (auto* refused = std::get_if<http::Response>(&admitted)) {
     return reply(counted(*site, found.endpoint->path, std::move(*refused)));
   }
-  auto visit = std::make_shared<Visit>(Visit{.site = site,
-                                             .config = config,
-                                             .route = found.endpoint->path,
-                                             .request = std::move(request),
-                                             .target = std::move(found.target),
-                                             .captured = std::move(found.captured),
-                                             .identity = std::get<std::string>(admitted),
-                                             .reply = std::move(reply)});
+  const auto visit = std::make_shared<Visit>(site, config, found.endpoint->path, std::move(request),
+                                             std::move(found.target), std::move(found.captured),
+                                             std::get<std::string>(std::move(admitted)), std::move(reply));
   if (!visit->captured.empty() && !visit->service().has_stream(visit->stream())) {
     return visit->answer(
         http::problem(404, "not-found", "stream '" + visit->stream() + "' is not in the config"));

@@ -36,9 +36,9 @@ void FailoverCall::start() {
 void FailoverCall::group() {
   for (std::size_t place = 0; place < charges_.size(); ++place) {
     const std::size_t shard = owner_.shard_of_(charges_[place].charge.key);
-    auto of = std::ranges::find(groups_, shard, &Group::shard);
-    if (of == groups_.end()) of = groups_.insert(groups_.end(), Group{.shard = shard, .members = {}});
-    of->members.push_back(place);
+    const auto of = std::ranges::find(groups_, shard, &Group::shard);
+    Group& group = of == groups_.end() ? groups_.emplace_back(Group{.shard = shard, .members = {}}) : *of;
+    group.members.push_back(place);
   }
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include <absl/container/inlined_vector.h>
+
 #include "store/failover/failover_store.h"
 
 namespace dripgate::store {
@@ -18,8 +20,9 @@ class FailoverCall : public std::enable_shared_from_this<FailoverCall> {
   void start();
 
  private:
-  using Members = std::vector<std::size_t>;  // places in the request, ascending
-  struct Group {                             // the charges of one shard
+  using Members =
+      absl::InlinedVector<std::size_t, core::kChargesInPlace>;  // places in the request, ascending
+  struct Group {                                                // the charges of one shard
     std::size_t shard = 0;
     Members members;
     bool degraded = false;
@@ -47,7 +50,7 @@ class FailoverCall : public std::enable_shared_from_this<FailoverCall> {
   bool take_;
   Done<core::Decision> done_;
   core::Decision decision_;
-  std::vector<Group> groups_;
+  absl::InlinedVector<Group, 1> groups_;
   std::vector<LocalCounters::Taken> local_;
   std::optional<WallTime> store_now_;  // the earliest that a shard has told
   Members spent_;                      // outcomes that a refusal makes void

@@ -23,8 +23,10 @@ bool ShardBreakers::admits(std::size_t shard) {
 }
 
 std::optional<Breaker::Permit> ShardBreakers::admit(std::size_t shard) {
-  if (!admits(shard)) return std::nullopt;  // half-open too: probes have their own timer
-  return at(shard % kBreakersMax).breaker.admit(now());
+  Breaker& breaker = at(shard % kBreakersMax).breaker;
+  const MonoTime when = now();
+  if (breaker.state(when) != Breaker::State::closed) return std::nullopt;  // probes have their own timer
+  return breaker.admit(when);
 }
 
 void ShardBreakers::report(std::size_t shard, const Breaker::Permit& permit, const Error* error,
