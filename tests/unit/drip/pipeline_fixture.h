@@ -108,25 +108,29 @@ class PipelineFixture : public ::testing::Test {
     stream->booking = std::move(changed);
   }
 
+  virtual std::unique_ptr<broker::Timer> make_timer() { return broker.timer("s"); }
+  virtual Ports ports() {
+    return {.executor = executor,
+            .clock = clock,
+            .store = *store,
+            .source = *source,
+            .overflow = *overflow,
+            .overflow_source = *overflow_source,
+            .timer = *timer,
+            .dead_letters = *letters,
+            .sink = sink,
+            .flow = flow};
+  }
+
   void start() {
     source = broker.source("in");
     overflow = broker.publisher("over");
     overflow_source = broker.source("over");
-    timer = broker.timer("s");
+    timer = make_timer();
     real_letters = broker.dead_letters("dead");
     letters = std::make_unique<SwitchedLetters>(*real_letters);
     pipeline = std::make_unique<Pipeline>([this] { return std::make_shared<const core::Stream>(*stream); },
-                                          Ports{.executor = executor,
-                                                .clock = clock,
-                                                .store = *store,
-                                                .source = *source,
-                                                .overflow = *overflow,
-                                                .overflow_source = *overflow_source,
-                                                .timer = *timer,
-                                                .dead_letters = *letters,
-                                                .sink = sink,
-                                                .flow = flow},
-                                          watcher);
+                                          ports(), watcher);
     pipeline->start();
   }
   void kill() {
