@@ -38,10 +38,11 @@ void Checker::check(Request request, Done<Answer> done) {
 }
 
 void Checker::refund(const std::string& refund_id, Done<bool> done) {
-  auto refund = refund_ids_.read(refund_id, *context_.config());
-  if (!refund) return done(std::unexpected(std::move(refund).error()));
-  if (refund->charges.empty()) return done(false);
-  context_.store.refund(*std::move(refund), guard_.wrap(std::move(done)));
+  auto taken = refund_ids_.read(refund_id, *context_.config());
+  if (!taken) return done(std::unexpected(std::move(taken).error()));
+  for (const std::string& name : taken->replays) replays_.forget(name);
+  if (taken->refund.charges.empty()) return done(false);
+  context_.store.refund(std::move(taken->refund), guard_.wrap(std::move(done)));
 }
 
 void Checker::explain(Request request, Done<Explanation> done) {

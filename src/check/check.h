@@ -66,7 +66,8 @@ class Checker {
   void check(Request request, Done<Answer> done);
 
   /// Gives back what the check with this Answer.refund_id took: once, and never into a later window. False:
-  /// it was given back before, or its windows are over, or its policies are gone. Errors: invalid_argument
+  /// it was given back before, or its windows are over, or its policies are gone. A retry under its
+  /// idempotency key is charged from here on, whatever comes of it. Errors: invalid_argument
   /// (no id of ours), unavailable, timed_out (both: ask again with the same id).
   void refund(const std::string& refund_id, Done<bool> done);
 

@@ -169,21 +169,16 @@ void CheckCall::remember() {
   }
 }
 
-/// The cost too: a larger request is another one. And the limits: what they said before a reload is over.
 std::string CheckCall::replay_name(const PolicyAnswer& policy) const {
-  std::string name = policy.plan.keys.front() + ' ' + std::to_string(request_.cost);
-  for (const core::Limit& limit : policy.plan.limits) {
-    for (const std::int64_t number : {limit.limit, limit.capacity, limit.window.count()})
-      name += ' ' + std::to_string(number);
-  }
-  return name + ' ' + core::escape_key_value(request_.idempotency_key);
+  return check::replay_name(policy.plan.keys.front(), policy.plan.limits, request_.cost,
+                            core::escape_key_value(request_.idempotency_key));
 }
 
 void CheckCall::finish() {
   if (answer_.allowed()) {
     remember();
     if (request_.refundable && !request_.peek)
-      answer_.refund_id = owner_.refund_ids_.make(answer_, request_.cost);
+      answer_.refund_id = owner_.refund_ids_.make(answer_, request_.cost, request_.idempotency_key);
   } else {
     give_replays_back();
   }

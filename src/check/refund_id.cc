@@ -1,6 +1,7 @@
-// The text within an id: "TIME REQUEST COST" and, per policy, " POLICY OVERRIDE KEY", then " SEAL". Keys and
-// ids have no blanks; OVERRIDE is its place in the policy's list or "-" for none, then "/" and the digest of
-// what the limits count by; or "=UNITS/WINDOW" (us): a limit of the request's own.
+// The text within an id: "TIME REQUEST COST" ("COST/KEY" of a request with an idempotency key, escaped) and,
+// per policy, " POLICY OVERRIDE KEY", then " SEAL". Keys and ids have no blanks; OVERRIDE is its place in the
+// policy's list or "-" for none, then "/" and the digest of what the limits count by; or "=UNITS/WINDOW"
+// (us): a limit of the request's own.
 #include "check/refund_id.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include <openssl/evp.h>
 
+#include "check/replays.h"
 #include "core/counter_key.h"
 
 namespace dripgate::check {
@@ -146,7 +148,7 @@ RefundIds::RefundIds(const HashKey& secret) : secret_(secret) {
   process_ = std::to_string(random.first) + "-";
 }
 
-std::string RefundIds::make(const Answer& answer, core::Units cost) {
+std::string RefundIds::make(const Answer& answer, core::Units cost, std::string_view idempotency_key) {
   if (cost == 0 || std::ranges::none_of(answer.policies, taken_by_store)) return {};
   std::string text;
   text.reserve(kIdBytesUsual);
@@ -154,6 +156,7 @@ std::string RefundIds::make(const Answer& answer, core::Units cost) {
   text += ' ';
   append(text += process_, static_cast<std::int64_t>(++made_));
   append(text += ' ', cost);
+  if (!idempotency_key.empty()) (text += '/') += core::escape_key_value(idempotency_key);
   for (const PolicyAnswer& policy : answer.policies) {
     if (!taken_by_store(policy)) continue;
     ((text += ' ') += policy.plan.policy->id) += ' ';
@@ -163,22 +166,28 @@ std::string RefundIds::make(const Answer& answer, core::Units cost) {
   return encode((text += ' ') += sealed);
 }
 
-Result<store::Refund> RefundIds::read(const std::string& id, const config::Config& config) const {
+Result<Refundable> RefundIds::read(const std::string& id, const config::Config& config) const {
   const std::string text = decode(id);
   const std::size_t last = text.rfind(' ');
   if (last == std::string::npos || text.substr(last + 1) != seal(secret_, text.substr(0, last)))
     return not_ours();
   const std::vector<std::string> words = words_of(text.substr(0, last));
   const auto at = number_of(words.at(0));
-  const auto cost = number_of(words.at(2));
+  const std::string_view cost_and_key = words.at(2);
+  const std::size_t slash = cost_and_key.find('/');
+  const auto cost = number_of(cost_and_key.substr(0, slash));
   if (!at || !cost) return not_ours();
-  store::Refund refund{.charges = {}, .consumed_at = from_us(*at), .request_id = words.at(1)};
+  const bool retried = slash != std::string_view::npos;  // may have been, under its key
+  const std::string_view key = retried ? cost_and_key.substr(slash + 1) : std::string_view();
+  Refundable taken{.refund = {.charges = {}, .consumed_at = from_us(*at), .request_id = words.at(1)},
+                   .replays = {}};
   for (std::size_t i = kMembersPerPolicy; i + 2 < words.size(); i += kMembersPerPolicy) {
     const std::vector<core::Limit> limits = limits_of(config, words[i], words[i + 1]);
     for (std::size_t k = 0; k < limits.size(); ++k)
-      refund.charges.push_back({core::limit_key(words[i + 2], k), limits[k], *cost});
+      taken.refund.charges.push_back({core::limit_key(words[i + 2], k), limits[k], *cost});
+    if (retried) taken.replays.push_back(replay_name(words[i + 2], limits, *cost, key));
   }
-  return refund;
+  return taken;
 }
 
 }  // namespace dripgate::check

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/keyed_hash.h"
@@ -17,15 +18,22 @@ namespace dripgate::check {
 /// Longer texts are no ids of ours: kChargesPerRequestMax policies with the longest keys stay below.
 inline constexpr std::size_t kRefundIdBytesMax = 256u << 10;
 
+/// What an id gives back.
+struct Refundable {
+  store::Refund refund;
+  std::vector<std::string> replays;  // replay_name of what may be replayed on the strength of it
+};
+
 class RefundIds {
  public:
   explicit RefundIds(const HashKey& secret);
 
-  /// Of an allowed answer: what the store took for `cost` units. Empty: nothing.
-  [[nodiscard]] std::string make(const Answer& answer, core::Units cost);
+  /// Of an allowed answer: what the store took for `cost` units; empty: nothing. `idempotency_key`: the
+  /// request's, if any.
+  [[nodiscard]] std::string make(const Answer& answer, core::Units cost, std::string_view idempotency_key);
   /// The charges under the limits in force now; of policies that are gone, or that count by other windows or
   /// in another way now, none. Error: invalid_argument.
-  [[nodiscard]] Result<store::Refund> read(const std::string& id, const config::Config& config) const;
+  [[nodiscard]] Result<Refundable> read(const std::string& id, const config::Config& config) const;
 
  private:
   HashKey secret_;

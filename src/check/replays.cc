@@ -2,6 +2,16 @@
 
 namespace dripgate::check {
 
+std::string replay_name(std::string_view counter_key, std::span<const core::Limit> limits, core::Units cost,
+                        std::string_view escaped_key) {
+  std::string name = std::string(counter_key) + ' ' + std::to_string(cost);
+  for (const core::Limit& limit : limits) {
+    for (const std::int64_t number : {limit.limit, limit.capacity, limit.window.count()})
+      name += ' ' + std::to_string(number);
+  }
+  return (name += ' ') += escaped_key;
+}
+
 std::optional<Replays::Outcomes> Replays::take(const std::string& name, WallTime now) {
   const auto found = allows_.find(name);
   if (found == allows_.end() || found->second.left <= 0 || now >= found->second.until) return std::nullopt;

@@ -5,18 +5,27 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/time.h"
 #include "core/decision.h"
+#include "core/limit.h"
 
 namespace dripgate::check {
 
 /// Allows that are remembered at a time, over all policies.
 inline constexpr std::size_t kReplaysRememberedMax = 100'000;
+
+/// What an allow is remembered under. The cost too: a larger request is another one. And the limits: what
+/// they said before a reload is over. `escaped_key`: the request's idempotency key, by
+/// core::escape_key_value.
+[[nodiscard]] std::string replay_name(std::string_view counter_key, std::span<const core::Limit> limits,
+                                      core::Units cost, std::string_view escaped_key);
 
 class Replays {
  public:
@@ -28,6 +37,8 @@ class Replays {
   [[nodiscard]] std::optional<Outcomes> take(const std::string& name, WallTime now);
   /// The request that took it was refused by another policy.
   void give_back(const std::string& name);
+  /// The allow was refunded: the next request of this name is charged.
+  void forget(const std::string& name) { allows_.erase(name); }
   /// From now on `replays` requests of this name are given `outcomes`, until `until`.
   void remember(const std::string& name, Outcomes outcomes, int replays, WallTime until);
 

@@ -68,8 +68,11 @@ Result<http::Response> ApiClient::call(const std::string& method, const std::str
 Result<std::string> ApiClient::ask(const std::string& method, const std::string& target, std::string body) {
   auto answer = call(method, target, std::move(body));
   if (!answer) {
+    const std::string& why = answer.error().detail;
+    const std::string from = " from " + origin_.url.authority();
+    const bool named = why.find(origin_.url.authority()) != std::string::npos;
     return fail(answer.error().code,
-                fmt::format("no answer from {}: {}", origin_.url.authority(), answer.error().detail));
+                fmt::format("no answer{}: {}; is it running? --url names another", named ? "" : from, why));
   }
   if (answer->status / 100 == 2) return std::move(answer->body);
   const auto code = answer->status == 404 ? ErrorCode::not_found : ErrorCode::conflict;

@@ -138,6 +138,7 @@ std::string wait_text(const std::optional<Duration>& wait) {
 
 Result<std::vector<CaseLine>> read_cases(std::string_view text) {
   std::vector<CaseLine> lines;
+  std::vector<std::string> wrong;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     auto words = words_of(text.substr(0, end));
@@ -146,12 +147,18 @@ Result<std::vector<CaseLine>> read_cases(std::string_view text) {
     CaseLine line{.number = number, .request = {}};
     const Result<void> read =
         words ? Reader(*std::move(words)).read(line) : std::unexpected(std::move(words).error());
-    if (!read) return refuse(fmt::format("line {}: {}", number, read.error().detail));
-    if (!lines.empty() && line.at < lines.back().at)
-      return refuse(fmt::format("line {}: its time is before that of the line above", number));
-    if (lines.size() == kCaseLinesMax) return refuse(fmt::format("over {} lines", kCaseLinesMax));
-    lines.push_back(std::move(line));
+    if (!read) {
+      wrong.push_back(fmt::format("line {}: {}", number, read.error().detail));
+    } else if (!lines.empty() && line.at < lines.back().at) {
+      wrong.push_back(fmt::format("line {}: its time is before that of the line above", number));
+    } else if (lines.size() == kCaseLinesMax) {
+      return refuse(fmt::format("over {} lines", kCaseLinesMax));
+    } else {
+      lines.push_back(std::move(line));
+    }
+    if (wrong.size() == kWrongLinesNamedMax) break;
   }
+  if (!wrong.empty()) return refuse(fmt::format("{}", fmt::join(wrong, "\n")));
   return lines;
 }
 

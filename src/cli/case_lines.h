@@ -23,6 +23,7 @@ namespace dripgate::cli {
 
 /// Of one file.
 inline constexpr std::size_t kCaseLinesMax = 100'000;
+inline constexpr std::size_t kWrongLinesNamedMax = 20;
 inline constexpr std::int64_t kCaseTimesMax = 1'000'000;
 
 struct CaseLine {
@@ -36,7 +37,7 @@ struct CaseLine {
   std::optional<Duration> wait{};
 };
 
-/// Errors: invalid_argument, "line 3: ...".
+/// Errors: invalid_argument; "line 3: ..." per wrong line, each on a line of its own.
 [[nodiscard]] Result<std::vector<CaseLine>> read_cases(std::string_view text);
 
 /// What differs from what the line expects, as one sentence; empty: nothing.

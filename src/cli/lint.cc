@@ -1,6 +1,8 @@
 // `dripgate lint FILE...`: what `up` would say about a config, without starting anything.
 #include "config/lint.h"
 
+#include <sstream>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/console.h"
@@ -28,7 +30,8 @@ bool cases_hold(const LintOptions& options, const config::Config& config) {
   const auto found = lines ? run_cases(std::make_shared<const config::Config>(config), *lines)
                            : Result<std::vector<std::string>>(std::unexpected(lines.error()));
   if (!found) {
-    complain(options.cases + ": " + found.error().detail);
+    std::istringstream details(found.error().detail);
+    for (std::string detail; std::getline(details, detail);) complain(options.cases + ": " + detail);
     return false;
   }
   if (options.json) return found->empty();

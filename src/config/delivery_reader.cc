@@ -4,6 +4,7 @@
 #include <array>
 
 #include "config/endpoint.h"
+#include "config/paths.h"
 #include "config/scalars.h"
 #include "config/topics.h"
 #include "config/words.h"
@@ -12,7 +13,6 @@ namespace dripgate::config {
 namespace {
 
 constexpr Duration kDeliveryTimeoutMax = 10min;
-constexpr std::size_t kPathBytesMax = 4'096;
 constexpr std::int64_t kAttemptsMax = 100;
 constexpr std::int64_t kConnectionsMax = 1'000;
 constexpr std::array<std::string_view, 7> kDeliverKeys{"http",           "topic", "timeout", "maxAttempts",
@@ -33,8 +33,7 @@ HttpDelivery read_http(const Fields& fields, const Node& url, Context& context) 
     http.max_connections = static_cast<std::size_t>(count.value_or(1));
   }
   if (const Node* node = fields.find("ca")) {
-    const auto path = read_text(*node, "ca", kPathBytesMax, context.report);
-    if (path) http.ca_file = context.resolve(*path);
+    if (std::string path = read_pem_path(*node, "ca", context); !path.empty()) http.ca_file = std::move(path);
     if (http.url.starts_with("http://")) {
       context.report.error(fields.mark("ca"),
                            "ca belongs to an https:// endpoint, not to " + in_quotes(http.url));

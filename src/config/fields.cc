@@ -2,10 +2,16 @@
 #include "config/fields.h"
 
 #include <algorithm>
+#include <array>
 
 #include "config/words.h"
 
 namespace dripgate::config {
+namespace {
+
+constexpr std::array<std::string_view, 4> kRates{"rps", "rpm", "rph", "rpd"};  // keys of an item of `limits`
+
+}  // namespace
 
 Fields::Fields(const Node& node, std::string what, std::span<const std::string_view> accepted, Report& report)
     : node_(node), what_(std::move(what)), report_(report), is_map_(node.kind == Node::Kind::map) {
@@ -37,7 +43,10 @@ void Fields::refuse_unknown(const Node::Key& key, std::span<const std::string_vi
   // YAML reads {rpm:100} as one word without a value.
   const std::size_t colon = key.text.find(':');
   const std::string_view word = std::string_view(key.text).substr(0, colon);
-  const std::string hint = colon == std::string::npos ? "" : "a ':' needs a space behind it; ";
+  std::string hint = colon == std::string::npos ? "" : "a ':' needs a space behind it; ";
+  const auto known = [&](std::string_view one) { return std::ranges::find(accepted, one) != accepted.end(); };
+  if (std::ranges::find(kRates, word) != kRates.end() && known("limits"))
+    hint += "it stands in a list, such as limits: [ { " + std::string(word) + ": 100 } ]; ";
   report_.error(key.at, "unknown key " + in_quotes(key.text) + " in " + what_ + "; " + hint +
                             accepted_words(word, accepted));
   if (const auto near = closest(word, accepted)) meant_.emplace(*near);
@@ -76,7 +85,9 @@ Mark Fields::mark(std::string_view key) const {
 
 std::span<const Node> list_items(const Node& node, std::string_view what, std::size_t max, Report& report) {
   if (node.kind != Node::Kind::list) {
-    report.error(node.at, std::string(what) + " must be a list, such as [a, b]");
+    const bool map = node.kind == Node::Kind::map;
+    report.error(node.at, std::string(what) + " must be a list, such as " +
+                              (map ? "[ { ... }, { ... } ], or of items behind '- '" : "[a, b]"));
     return {};
   }
   if (node.items.empty())

@@ -28,9 +28,4 @@ LintReport lint(const Loaded& loaded, const std::string& file) {
   return report;
 }
 
-Loaded load_for_lint(const std::string& file) {
-  // It may stand for a token or for the url of a Redis: both are read from it.
-  return load(file, [](const std::string& name) { return "redis://set-when-it-runs." + name; });
-}
-
 }  // namespace dripgate::config

@@ -15,8 +15,9 @@ struct LintReport {
 
 [[nodiscard]] LintReport lint(const Loaded& loaded, const std::string& file);
 
-/// Loads a file for lint alone: every environment variable counts as set, each to another value, so that the
-/// answer does not depend on the machine. The secrets in it are no secrets.
+/// Loads a file for lint alone (defined in load.cc): every environment variable counts as set, each to
+/// another value, so that the answer does not depend on the machine. The secrets in it are no secrets. PEM
+/// files are opened, which otherwise their users do.
 [[nodiscard]] Loaded load_for_lint(const std::string& file);
 
 }  // namespace dripgate::config

@@ -118,9 +118,9 @@ void read_tls(const Node& node, RedisStore& store, Context& context) {
   const Fields fields(node, "tls", kTlsKeys, context.report);
   if (!fields.is_map()) return;
   RedisTls& tls = store.tls.emplace();
-  if (const Node* ca = fields.find("ca")) tls.ca_file = read_path(*ca, "ca", context);
-  if (const Node* cert = fields.find("cert")) tls.cert_file = read_path(*cert, "cert", context);
-  if (const Node* key = fields.find("key")) tls.key_file = read_path(*key, "key", context);
+  if (const Node* ca = fields.find("ca")) tls.ca_file = read_pem_path(*ca, "ca", context);
+  if (const Node* cert = fields.find("cert")) tls.cert_file = read_pem_path(*cert, "cert", context);
+  if (const Node* key = fields.find("key")) tls.key_file = read_pem_path(*key, "key", context);
   if (tls.cert_file.has_value() != tls.key_file.has_value()) {
     context.report.error(fields.at(), "a client certificate needs both cert and key");
   }

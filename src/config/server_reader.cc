@@ -81,12 +81,12 @@ std::optional<Tls> read_tls(const Node& node, Context& context) {
   if (!fields.is_map()) return std::nullopt;
   Tls tls;
   if (const Node* cert = fields.require("cert", "accepted: the path of a PEM file")) {
-    tls.cert_file = read_path(*cert, "cert", context);
+    tls.cert_file = read_pem_path(*cert, "cert", context);
   }
   if (const Node* key = fields.require("key", "accepted: the path of a PEM file")) {
-    tls.key_file = read_path(*key, "key", context);
+    tls.key_file = read_pem_path(*key, "key", context);
   }
-  if (const Node* ca = fields.find("clientCa")) tls.client_ca_file = read_path(*ca, "clientCa", context);
+  if (const Node* ca = fields.find("clientCa")) tls.client_ca_file = read_pem_path(*ca, "clientCa", context);
   return tls;
 }
 

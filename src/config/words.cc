@@ -40,6 +40,10 @@ std::string bare(std::string_view text) {
   return result;
 }
 
+std::string plural(const std::string& word) {
+  return word.ends_with('y') ? word.substr(0, word.size() - 1) + "ies" : word + "s";
+}
+
 }  // namespace
 
 std::string in_quotes(std::string_view text) {
@@ -77,7 +81,9 @@ std::optional<std::string_view> closest(std::string_view word, std::span<const s
   std::optional<std::string_view> best;
   std::size_t best_slips = allowed + 1;
   for (const std::string_view candidate : accepted) {
-    const std::size_t n = slips(written, bare(candidate));
+    const std::string other = bare(candidate);
+    // One of many: "policy" for "policies" is one slip, however many letters it takes.
+    const std::size_t n = plural(written) == other ? 1 : slips(written, other);
     if (n < best_slips) {
       best = candidate;
       best_slips = n;

@@ -125,6 +125,20 @@ TEST(Idempotency, ARetryIsNotChargedToThePolicyThatAllowsIt) {
   EXPECT_FALSE(world.ask(retry("k1", 2)).policies.at(1).replayed);  // a larger request is another one
 }
 
+TEST(Idempotency, ARetryOfWhatWasRefundedIsCharged) {
+  World world(kIdempotent);
+  for (const char* key : {"k1", "with a blank/and a slash"}) {
+    const std::string id = world.ask(retry(key)).refund_id;
+    EXPECT_EQ(world.refund(id), true);
+    EXPECT_EQ(world.peek({{"user", "a"}}, 0).deciding()->numbers()->remaining, 5);
+    const Answer again = world.ask(retry(key));
+    EXPECT_FALSE(again.policies.at(1).replayed) << key;
+    EXPECT_EQ(world.peek({{"user", "a"}}, 0).deciding()->numbers()->remaining, 4);
+    EXPECT_TRUE(world.ask(retry(key)).policies.at(1).replayed) << key;
+    EXPECT_EQ(world.refund(again.refund_id), true);
+  }
+}
+
 TEST(Idempotency, OneConstantKeyGetsNoSecondBudget) {
   World world(kIdempotent);
   int allowed = 0;

@@ -45,6 +45,20 @@ TEST(Cases, ThatAreAnsweredOtherwiseAreNamed) {
                                       "line 7: expected wait 58000 ms, is 59000 ms"}));
 }
 
+TEST(Cases, ThatCannotBeReadAreAllNamed) {
+  const auto lines =
+      read_cases("user=a -> maybe\nuser=a -> allow\ngarbage\n+1s user=a -> deny\nuser=a -> deny\n");
+  ASSERT_FALSE(lines);
+  std::vector<std::string> places;
+  std::istringstream details(lines.error().detail);
+  for (std::string line; std::getline(details, line);) places.push_back(line.substr(0, line.find(':')));
+  EXPECT_EQ(places, (std::vector<std::string>{"line 1", "line 3", "line 5"}));
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "garbage\n";
+  const std::string detail = read_cases(many).error().detail;
+  EXPECT_EQ(std::ranges::count(detail, '\n'), static_cast<std::ptrdiff_t>(kWrongLinesNamedMax) - 1);
+}
+
 TEST(Cases, ThatCannotBeReadNameTheLine) {
   for (const auto& [text, place] : std::vector<std::pair<std::string, std::string>>{
            {"user=a", "line 1: no answer"},

@@ -198,6 +198,9 @@ TEST(Reference, HasAnExampleThatLoadsWithoutAProblem) {
   const std::string folder = ::testing::TempDir() + "reference/";
   std::filesystem::create_directories(folder + "secrets");
   std::ofstream(folder + "secrets/ingest-token") << "0123456789abcdef\n";
+  std::filesystem::create_directories(folder + "tls");
+  for (const char* pem : {"cert.pem", "key.pem", "clients.pem", "sinks.pem"})
+    std::ofstream(folder + "tls/" + pem) << "-----BEGIN CERTIFICATE-----\n";
   std::ofstream(folder + "f.yaml") << text.substr(start, text.find("```", start) - start);
   const auto loaded = load_for_lint(folder + "f.yaml");
   EXPECT_TRUE(loaded.config);
@@ -265,6 +268,23 @@ TEST(Lint, DoesNotAskTheEnvironment) {
              "server: { tokens: [ { env: A, scopes: [check] }, { env: B, scopes: [admin] } ] }\n";
   EXPECT_FALSE(load(file).config);
   EXPECT_TRUE(load_for_lint(file).config);
+}
+
+TEST(Lint, LooksIntoThePemFilesThatOnlyTheirUsersOpen) {
+  const std::string folder = ::testing::TempDir() + "pem/";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "key.pem") << "not a key\n";
+  std::ofstream(folder + "ca.pem") << "-----BEGIN CERTIFICATE-----\n";
+  const std::string file = folder + "f.yaml";
+  std::ofstream(file) << policy("    limit: 1\n    window: 1s\n") +
+                             "server: { tls: { cert: nope.pem, key: key.pem, clientCa: ca.pem } }\n";
+  EXPECT_TRUE(load(file).config);
+  const auto loaded = load_for_lint(file);
+  EXPECT_FALSE(loaded.config);
+  ASSERT_EQ(loaded.problems.size(), 2u);
+  EXPECT_EQ(loaded.problems[0].message, "cert 'nope.pem' cannot be read: No such file or directory");
+  EXPECT_EQ(loaded.problems[1].message,
+            "key 'key.pem' holds no PEM; accepted: a file with -----BEGIN ...-----");
 }
 
 TEST(Lint, EndsWithASummary) {
