@@ -14,7 +14,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ENVOY = ROOT / "build/envoy/envoy"
-CONNECTIONS = 8
+CONNECTIONS = 4
 STREAMS = 32             # at most on each at a time
 MISSED_AT_MOST = 0.001   # of the questions
 REACHED_AT_LEAST = 0.95  # of the rate

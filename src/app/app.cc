@@ -138,6 +138,7 @@ Result<void> App::open_gate() {
 
 void App::allow_connections() {
   std::uint64_t files = kOwnFilesMax + kConnectionsMax;
+  if (options_.config->server.rls) files += kConnectionsMax;  // gRPC bounds none: theirs leave HTTP its own
   for (const config::StreamSettings& settings : options_.config->streams) {
     const auto* http = std::get_if<config::HttpDelivery>(&settings.deliver);
     if (http != nullptr) files += http->max_connections;

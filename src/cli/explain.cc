@@ -48,9 +48,11 @@ std::string matched_text(const Json& policy) {
     text += fmt::format("  {:<12}  {} per {} ms, capacity {}\n", text_of(limit, "algorithm"),
                         text_of(limit, "limit"), text_of(limit, "windowMs"), text_of(limit, "capacity"));
     text += fmt::format("    key         {}\n", text_of(limit, "counterKey"));
-    text +=
-        fmt::format("    remaining   {}, reset after {} s, retry after {} ms\n", text_of(limit, "remaining"),
-                    text_of(limit, "resetAfterSeconds"), text_of(limit, "retryAfterMs"));
+    text += fmt::format("    remaining   {}, reset after {} s", text_of(limit, "remaining"),
+                        text_of(limit, "resetAfterSeconds"));
+    if (const std::string retry = text_of(limit, "retryAfterMs"); retry != "-")
+      text += fmt::format(", retry after {} ms", retry);
+    text += '\n';
   }
   return text;
 }

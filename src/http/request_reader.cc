@@ -140,6 +140,8 @@ struct RequestReader::Impl {
     if (ambiguous_length()) {
       return refused(refuse(400, "bad-request", "Transfer-Encoding: accepted is chunked, in HTTP/1.1"));
     }
+    if (parser->get().count(bhttp::field::host) > 1)
+      return refused(refuse(400, "bad-request", "Host: accepted once"));
     parser->eager(true);
     if (parser->is_done()) return Step::complete;
     return Step::head;

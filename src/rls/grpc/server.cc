@@ -4,8 +4,10 @@
 #include <fstream>
 #include <mutex>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
+#include <grpc/support/log.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/server_builder_option.h>
@@ -191,6 +193,42 @@ void enable_extras() {
   });
 }
 
+/// While it lives, what gRPC would write to stderr is kept for an error of ours.
+class ListenLog {
+ public:
+  ListenLog() {
+    kept().clear();
+    gpr_set_log_function([](gpr_log_func_args* line) {
+      const std::scoped_lock lock(mutex());
+      if (kept().size() < kKeptMax) kept() += line->message;
+    });
+  }
+  ~ListenLog() { gpr_set_log_function(nullptr); }
+  ListenLog(const ListenLog&) = delete;
+  ListenLog& operator=(const ListenLog&) = delete;
+
+  /// What the system said, with a colon before it; empty: nothing.
+  [[nodiscard]] static std::string reason() {
+    constexpr std::string_view kBefore = "os_error:\"";
+    const std::scoped_lock lock(mutex());
+    const std::size_t at = kept().find(kBefore);
+    if (at == std::string::npos) return {};
+    const std::string said = kept().substr(at + kBefore.size());
+    return ": " + said.substr(0, said.find('"'));
+  }
+
+ private:
+  static constexpr std::size_t kKeptMax = 4096;
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  static std::string& kept() {
+    static std::string text;
+    return text;
+  }
+};
+
 std::string authority(const std::string& host, int port) {
   const bool bracketed = host.find(':') != std::string::npos;
   return (bracketed ? '[' + host + ']' : host) + ':' + std::to_string(port);
@@ -230,9 +268,12 @@ Result<std::unique_ptr<Server>> Server::listen(const ServerOptions& options, Ser
       .SetResourceQuota(quota)
       .RegisterService(&impl->service);
   if (!options.reflection) builder.SetOption(std::make_unique<WithoutReflection>());
-  impl->server = builder.BuildAndStart();
+  {
+    const ListenLog log;
+    impl->server = builder.BuildAndStart();
+  }
   if (impl->server == nullptr || impl->port == 0) {
-    return fail(ErrorCode::unavailable, "server.rls: cannot listen on " + at +
+    return fail(ErrorCode::unavailable, "server.rls: cannot listen on " + at + ListenLog::reason() +
                                             "; accepted: an address of this machine and a port "
                                             "that nobody has, with a certificate that can be read");
   }
