@@ -2,8 +2,12 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/rfc3339.h"
+#include "cli/api_client.h"
 #include "cli/console.h"
 #include "cli/demo_print.h"
 #include "cli/demo_tally.h"
@@ -199,6 +203,24 @@ TEST_F(ReceiverTest, WritesOneLineOfJsonPerDelivery) {
             "\xEF\xBF\xBD"
             R"(","stream":"payouts","key":"k","attempt":"1","slot":"2026-08-03T14:02:00Z",)"
             R"("released":"2026-08-03T14:02:10.000Z","status":200,"bytes":7})");
+}
+
+TEST(ApiClient, NamesAServerThatIsNotThereOnce) {
+  const int taken = ::socket(AF_INET, SOCK_STREAM, 0);  // bound and not listening: nobody else gets the port
+  sockaddr_in address{
+      .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(taken, reinterpret_cast<const sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::getsockname(taken, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::string at = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  ServerAddress server;
+  server.url = "http://" + at;
+  const auto answer = ApiClient::make(server).value()->ask("GET", "/healthz");
+  ::close(taken);
+  ASSERT_FALSE(answer);
+  const std::string& said = answer.error().detail;
+  EXPECT_NE(said.find(at), std::string::npos) << said;
+  EXPECT_EQ(said.find(at), said.rfind(at)) << said;
 }
 
 }  // namespace
