@@ -45,6 +45,7 @@ class Parser final : public bhttp::basic_parser<true> {
 
   [[nodiscard]] int version() const { return version_; }
   [[nodiscard]] bool transfer_encoded() const { return transfer_encoded_; }
+  [[nodiscard]] int hosts() const { return hosts_; }
 
  private:
   void on_request_impl(bhttp::verb, beast::string_view method, beast::string_view target, int version,
@@ -58,6 +59,7 @@ class Parser final : public bhttp::basic_parser<true> {
                      error_code&) override {
     if (is_header_done()) return;  // a trailer
     request_.headers.emplace_back(text, value);
+    if (name == bhttp::field::host) ++hosts_;
     transfer_encoded_ = transfer_encoded_ || name == bhttp::field::transfer_encoding;
   }
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code&) override {
@@ -78,6 +80,7 @@ class Parser final : public bhttp::basic_parser<true> {
   Request& request_;
   int version_ = 11;
   bool transfer_encoded_ = false;
+  int hosts_ = 0;
 };
 
 }  // namespace
@@ -140,8 +143,7 @@ struct RequestReader::Impl {
     if (ambiguous_length()) {
       return refused(refuse(400, "bad-request", "Transfer-Encoding: accepted is chunked, in HTTP/1.1"));
     }
-    if (parser->get().count(bhttp::field::host) > 1)
-      return refused(refuse(400, "bad-request", "Host: accepted once"));
+    if (parser->hosts() > 1) return refused(refuse(400, "bad-request", "Host: accepted once"));
     parser->eager(true);
     if (parser->is_done()) return Step::complete;
     return Step::head;
