@@ -17,6 +17,14 @@ Duration wait_for_permit(const VendorState& state, const VendorPolicy& policy, W
   return std::min(kPermitWaitMax, state.permits.front().lease_end - now);
 }
 
+/// How long until somebody else may try after a refusal.
+Duration wait_for_probe(const VendorState& state, WallTime now) {
+  if (state.strikes == 0 || state.permits.empty()) return Duration{0};
+  const WallTime probe = state.permits.back().id.acquired;
+  if (probe < state.frozen) return Duration{0};
+  return std::clamp<Duration>(probe + kProbeFor - now, Duration{0}, kProbeLook);
+}
+
 void give_permit(VendorState& state, const VendorPolicy& policy, const VendorCosts& costs, WallTime now) {
   if (state.permits.size() == kPermitsMax) state.permits.erase(state.permits.begin());
   WallTime lease_end = now + policy.lease;
@@ -25,6 +33,24 @@ void give_permit(VendorState& state, const VendorPolicy& policy, const VendorCos
   VendorState::Permit permit{.id = {++state.permits_given, now}, .lease_end = lease_end, .costs = {}};
   std::copy_n(costs.begin(), policy.limits.size(), permit.costs.begin());
   state.permits.push_back(permit);
+}
+
+/// The first start at or after `earliest` that nobody was told, so that not all who wait come at once.
+WallTime own_start(VendorState& state, const VendorPolicy& policy, const VendorCosts& costs,
+                   WallTime earliest) {
+  const std::size_t i = queue_limit(policy);
+  if (i == policy.limits.size() || costs[i] == 0) return earliest;
+  const Limit& limit = policy.limits[i];
+  const Duration spread = spread_over(limit);
+  WallTime start = state.told + Duration{ceil_div(costs[i] * spread.count(), limit.limit)};
+  Duration most = kToldAheadMax;
+  if (limit.algorithm != Algorithm::token_bucket) {
+    const Window window = window_at(limit, start);
+    if (start - window.start >= spread) start = window.end;
+    most = std::max(most, limit.window);
+  }
+  if (start < earliest || start - earliest >= most) start = earliest;
+  return state.told = start;
 }
 
 }  // namespace
@@ -38,6 +64,19 @@ std::size_t paced_limit(const VendorPolicy& policy) {
   return found;
 }
 
+std::size_t queue_limit(const VendorPolicy& policy) {
+  std::size_t found = paced_limit(policy);
+  if (found < policy.limits.size()) return found;
+  for (std::size_t i = 0; i < policy.limits.size(); ++i) {
+    const Limit& limit = policy.limits[i];
+    if (limit.algorithm != Algorithm::token_bucket || limit.limit == 0) continue;
+    if (found == policy.limits.size() || Wide{limit.window.count()} * policy.limits[found].limit >
+                                             Wide{policy.limits[found].window.count()} * limit.limit)
+      found = i;
+  }
+  return found;
+}
+
 Result<VendorGrant> acquire(VendorState& state, const VendorPolicy& policy, const VendorCosts& costs,
                             WallTime now) {
   const auto at = enter(state, policy, now);
@@ -47,22 +86,24 @@ Result<VendorGrant> acquire(VendorState& state, const VendorPolicy& policy, cons
   grant.frozen_until = frozen_after(state, *at);
   const std::size_t paced = paced_limit(policy);
   Duration wait = std::max<Duration>(state.frozen - *at, Duration{0});
-  wait = std::max(wait, wait_for_permit(state, policy, *at));
+  wait = std::max(wait, wait_for_probe(state, *at));
+  const Duration for_permit = wait_for_permit(state, policy, *at);
   for (std::size_t i = 0; i < policy.limits.size(); ++i) {
     state.limits[i] = refreshed(state, policy, i, *at);
     if (costs[i] == 0) continue;
     if (costs[i] > policy.limits[i].max_cost()) grant.impossible = true;
     wait = std::max(wait, wait_of(state.limits[i], policy.limits[i], i == paced, costs[i], *at));
   }
-  if (grant.impossible || wait == kNeverResets) wait = Duration{0};
-  grant.allowed = !grant.impossible && wait == Duration{0};
+  const bool never = grant.impossible || wait == kNeverResets;
+  grant.allowed = !never && wait == Duration{0} && for_permit == Duration{0};
   if (grant.allowed) {
     for (std::size_t i = 0; i < policy.limits.size(); ++i)
       charge(state.limits[i], policy.limits[i], costs[i]);
     give_permit(state, policy, costs, *at);
     grant.permit = state.permits.back().id;
-  } else {
-    grant.retry_after = wait;
+  } else if (!never) {
+    // A permit may come back at any time: who waits for one is told no start of his own.
+    grant.retry_after = wait >= for_permit ? own_start(state, policy, costs, *at + wait) - *at : for_permit;
   }
   grant.remaining = least_remaining(state, policy, *at);
   return grant;
@@ -86,7 +127,7 @@ VendorView view(VendorState state, const VendorPolicy& policy, WallTime now) {
 }
 
 WallTime kept_until(const VendorState& state, const VendorPolicy& policy) {
-  WallTime until = std::max({state.frozen, state.concurrent_until, state.seen});
+  WallTime until = std::max({state.frozen, state.concurrent_until, state.seen, state.told});
   if (state.strikes > 0) until = std::max(until, std::max(state.frozen, state.refused) + policy.freeze_cap);
   if (!state.permits.empty()) until = std::max(until, state.permits.back().lease_end);
   for (std::size_t i = 0; i < std::min(state.limits.size(), policy.limits.size()); ++i) {

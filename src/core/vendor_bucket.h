@@ -22,12 +22,21 @@ namespace dripgate::core {
 /// Calls in flight that one key remembers; the oldest is forgotten beyond it.
 inline constexpr std::size_t kPermitsMax = 1024;
 /// A call reaches the vendor within this after its acquire, or the vendor's window is not exactly ours by so
-/// much: over a window's edge it counts on both sides. At most a quarter of the window.
+/// much. Starts are spread over a window but for this, its end; a call that is in flight over the edge and
+/// was acquired within it counts on both sides. At most a quarter of the window.
 inline constexpr Duration kArrivalGuard = std::chrono::milliseconds{250};
+/// Who waits is told a start of his own, less than this (and than a window, if that is longer) after the
+/// earliest one; then the telling begins anew there.
+inline constexpr Duration kToldAheadMax = std::chrono::seconds{10};
 /// How long a lowered number of calls in flight stays.
 inline constexpr Duration kConcurrentLoweredFor = std::chrono::seconds{60};
 /// What a caller is told to wait for a permit at most: one may come back at any time.
 inline constexpr Duration kPermitWaitMax = std::chrono::milliseconds{500};
+/// After a refusal one call tries the vendor and the others wait for its answer, no longer than this: whoever
+/// made it may be dead.
+inline constexpr Duration kProbeFor = std::chrono::seconds{5};
+/// Meanwhile those others come back after this, each with a start of his own.
+inline constexpr Duration kProbeLook = std::chrono::milliseconds{100};
 inline constexpr int kStrikesMax = 30;
 /// A key is kept this long after nothing of it matters any more.
 inline constexpr Duration kVendorKept = std::chrono::seconds{60};
@@ -50,6 +59,9 @@ using VendorPolicyPtr = std::shared_ptr<const VendorPolicy>;
 /// The limit whose starts are spread evenly over its window: the shortest window that is no calendar day.
 /// Else limits.size().
 [[nodiscard]] std::size_t paced_limit(const VendorPolicy& policy);
+/// The limit whose rate sets those who wait apart: the paced one, else the slowest bucket. Else
+/// limits.size().
+[[nodiscard]] std::size_t queue_limit(const VendorPolicy& policy);
 
 struct PermitId {
   std::uint64_t number = 0;  // from 1
@@ -84,6 +96,7 @@ struct VendorState {
   int concurrent = 0;         // lowered calls in flight; 0: not lowered
   WallTime concurrent_until = kNever;
   std::uint64_t permits_given = 0;
+  WallTime told = kNever;  // the latest start that somebody who waits was told
   std::vector<OfLimit> limits;
   std::vector<Permit> permits;  // in flight, in the order of their acquires
 
@@ -93,7 +106,7 @@ struct VendorState {
 struct VendorGrant {
   bool allowed = false;
   bool impossible = false;  // the cost is above what a limit can ever hold
-  Duration retry_after{};   // denied: the exact wait but for calls in flight; impossible, limit 0: 0
+  Duration retry_after{};   // denied: until the first start that nobody else was told; impossible, limit 0: 0
   PermitId permit;          // allowed
   Units remaining = 0;      // least of all limits, whole units, after the decision
   std::optional<WallTime> frozen_until;
@@ -152,8 +165,8 @@ struct VendorView {
   std::vector<std::optional<WallTime>> hold;  // by limit
 };
 
-/// Costs beyond policy.limits.size() are ignored. A denial changes nothing that matters: backends write a
-/// state back after a grant and after every observation. Error of both: clock_stepped_back.
+/// Costs beyond policy.limits.size() are ignored. Backends write a state back after every observation and
+/// every acquire but one without permit and wait. Error of both: clock_stepped_back.
 [[nodiscard]] Result<VendorGrant> acquire(VendorState& state, const VendorPolicy& policy,
                                           const VendorCosts& costs, WallTime now);
 [[nodiscard]] Result<VendorEffect> observe(VendorState& state, const VendorPolicy& policy,

@@ -60,6 +60,7 @@ std::string encode(const VendorState& state) {
   out.number(state.concurrent, 2);
   out.time(state.concurrent_until);
   out.number(static_cast<std::int64_t>(state.permits_given), kUnits);
+  out.time(state.told);
   out.number(static_cast<std::int64_t>(state.limits.size()), 1);
   for (const VendorState::OfLimit& limit : state.limits) {
     out.time(limit.time);
@@ -92,6 +93,7 @@ Result<VendorState> decode_vendor(std::string_view bytes) {
   state.concurrent = static_cast<int>(in.number(2));
   state.concurrent_until = in.time();
   state.permits_given = static_cast<std::uint64_t>(in.number(kUnits));
+  state.told = in.time();
   const auto limits = static_cast<std::size_t>(in.number(1));
   const bool shape = bytes.size() > 1 && bytes[1] == kKind && limits <= kVendorLimitsMax && in.good();
   if (!shape) return fail(ErrorCode::corrupt, "vendor key: not of this shape");

@@ -57,7 +57,7 @@ VendorState::OfLimit refreshed(const VendorState& state, const VendorPolicy& pol
     return mine;
   }
   if (mine.time >= current.start && !fresh) return mine;
-  const Duration guard = std::min(kArrivalGuard, limit.window / 4);
+  const Duration guard = limit.window - spread_over(limit);
   mine.value = fresh ? 0 : in_flight_at(state, index, current.start, guard, limit.limit);
   mine.time = current.start;
   return mine;
@@ -76,7 +76,7 @@ Duration wait_of(const VendorState::OfLimit& state, const Limit& limit, bool pac
   }
   if (state.value + cost > limit.limit) return std::max(held, window_at(limit, state.time).end - now);
   WallTime start = state.time;
-  if (paced) start += Duration{state.value * limit.window.count() / limit.limit};
+  if (paced) start += Duration{state.value * spread_over(limit).count() / limit.limit};
   return std::max({held, start - now, Duration{0}});
 }
 
@@ -110,7 +110,8 @@ void empty_at(VendorState::OfLimit& state, const Limit& limit, bool paced, WallT
   }
   if (!paced) return;
   const WallTime start = window_start(limit, until);
-  const Units used = std::min(limit.limit, (until - start).count() * limit.limit / limit.window.count() + 1);
+  const Units used =
+      std::min(limit.limit, (until - start).count() * limit.limit / spread_over(limit).count() + 1);
   state.value = state.time == start && state.window == limit.window ? std::max(state.value, used) : used;
   state.time = start;
   state.window = limit.window;

@@ -2,6 +2,8 @@
 // and vendor_observe. Pure.
 #pragma once
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "core/vendor_bucket.h"
 
@@ -27,6 +29,13 @@ void empty_at(VendorState::OfLimit& state, const Limit& limit, bool paced, WallT
 [[nodiscard]] inline bool can_pace(const Limit& limit) {
   return limit.algorithm == Algorithm::fixed_window && !limit.zone && limit.limit > 0 &&
          Wide{limit.limit} * limit.window.count() < kExactIntegerMax;
+}
+
+/// What a limit's starts are spread over: a window but for its end, where a call could come to count in the
+/// next.
+[[nodiscard]] inline Duration spread_over(const Limit& limit) {
+  if (limit.algorithm == Algorithm::token_bucket) return limit.window;
+  return limit.window - std::min(kArrivalGuard, limit.window / 4);
 }
 
 /// now, or the latest time seen. Error: clock_stepped_back.

@@ -114,6 +114,7 @@ class Observing {
     const Limit& limit = policy_.limits[i];
     VendorState::OfLimit& mine = state_.limits[i];
     if (mine.time > now_) return;  // empty at the freeze's end already
+    if (of_window_before(i)) return;
     if (report.remaining == 0 && report.hold >= Duration{0} && !ends_with_window(i)) {
       const Duration longest = std::max(policy_.freeze_cap, limit.window * 2);
       const WallTime until = now_ + std::min(report.hold, longest);
@@ -123,10 +124,13 @@ class Observing {
     }
     const Units target = std::max<Units>(0, report.remaining - in_flight(i));
     const Units ours = remaining(mine, limit, now_);
-    // More than the threshold, in exact units; nothing left is always followed.
-    const bool less = (ours - target) * 100 > limit.max_cost() * policy_.sync_percent;
-    if (target >= ours || (!less && report.remaining > 0)) return;
-    set_remaining(mine, limit, target, now_);
+    // More than the threshold, in exact units; nearly nothing left is always followed.
+    const Units threshold = limit.max_cost() * policy_.sync_percent;
+    const bool scarce = report.remaining * 100 <= threshold;
+    if (target >= ours || !(scarce || (ours - target) * 100 > threshold)) return;
+    // Somebody else has used the difference, and is about to use as much again while it is on its way.
+    const Units ahead = scarce ? ours - target : 0;
+    set_remaining(mine, limit, std::max<Units>(0, target - ahead), now_);
     effect_.lowered = true;
   }
 
@@ -137,6 +141,15 @@ class Observing {
     const Duration end = window_at(limit, state_.limits[i].time).end - now_;
     const VendorObservation::OfLimit& report = seen_.limits[i];
     return report.hold - report.resolution <= end && end <= report.hold;
+  }
+
+  /// What was left before our window began says nothing of it: a call that was sent then has most likely been
+  /// counted then, unless its reset tells otherwise.
+  [[nodiscard]] bool of_window_before(std::size_t i) const {
+    const VendorObservation::OfLimit& report = seen_.limits[i];
+    const WallTime start = state_.limits[i].time;
+    if (policy_.limits[i].algorithm == Algorithm::token_bucket || sent_ >= start) return false;
+    return report.hold < Duration{0} || sent_ + report.hold - report.resolution <= start;
   }
 
   /// Units of calls that the vendor may not have counted when it answered.

@@ -96,9 +96,17 @@ TEST_P(VendorConformance, AFreezeHoldsForAllAndSurvivesWhateverHappensToTheStore
   const VendorGrant thawed = vendor.acquire();
   EXPECT_FALSE(thawed.frozen_until);
   EXPECT_FALSE(thawed.allowed) << "the bucket is empty then";
-  EXPECT_EQ(thawed.retry_after, 1s);
+  EXPECT_EQ(thawed.retry_after, 2s) << "the start in a second was told to who asked inside the freeze";
   clock.advance(1s);
   EXPECT_TRUE(vendor.acquire().allowed);
+}
+
+TEST_P(VendorConformance, EachWhoWaitsIsToldAStartOfHisOwn) {
+  Vendor vendor(*under, {.limits = {bucket(1, 1s, 1)}});
+  EXPECT_TRUE(vendor.acquire().allowed);
+  for (int i = 1; i < 5; ++i) EXPECT_EQ(vendor.acquire().retry_after, i * 1s);
+  clock.advance(1s);
+  EXPECT_TRUE(vendor.acquire().allowed) << "a hint is no claim";
 }
 
 TEST_P(VendorConformance, PermitsOfADeadWorkerComeBackWithTheirLeaseNoSooner) {

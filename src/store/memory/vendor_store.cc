@@ -19,7 +19,7 @@ class MemoryVendorStore final : public VendorStore {
         [&](core::VendorState& state, WallTime now) {
           return core::acquire(state, *call.policy, call.costs, now);
         },
-        [](const core::VendorGrant& grant) { return grant.allowed; }));
+        [](const core::VendorGrant& grant) { return grant.allowed || grant.retry_after > Duration{0}; }));
   }
 
   void observe(VendorObserve call, Done<core::VendorEffect> done) override {

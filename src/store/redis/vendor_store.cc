@@ -96,10 +96,10 @@ class RedisVendorStore final : public VendorStore {
   void run(std::shared_ptr<Call<Answer>> call, std::optional<WallTime> told) {
     const std::size_t shard = client_.shard(call->key);
     const WallTime floor = clocks_.latest(shard);
-    const std::string floor_word = std::to_string(std::max<std::int64_t>(0, to_us(floor)));
-    const std::string policy = pack_vendor_policy(*call->policy, told.value_or(std::max(floor, WallTime{})));
+    const std::string words =
+        pack_vendor_policy(*call->policy, floor, told.value_or(std::max(floor, WallTime{}))) + call->argument;
     const std::string_view keys[] = {call->key};
-    const std::string_view arguments[] = {floor_word, policy, call->argument};
+    const std::string_view arguments[] = {words};
     client_.run(call->script, keys, arguments,
                 guard_.wrap([this, call, told, shard, floor](Result<redis::Reply> reply) {
                   if (!reply) return call->done(std::unexpected(store_failure(std::move(reply).error())));

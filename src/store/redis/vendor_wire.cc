@@ -13,6 +13,8 @@ static_assert(std::endian::native == std::endian::little, "numbers are copied as
 enum class Kind : char { bucket = 1, window, day };
 /// Days around now: one before it, and as many after it as a freeze and a caller's old clock may reach.
 constexpr int kDaysAfter = 4;
+/// Of a policy's limit and its cost: a script reads that much whatever the policy is.
+constexpr std::size_t kOneLimitBytes = 40;
 
 void put(std::string& out, double number) {
   char bytes[sizeof number];
@@ -71,12 +73,20 @@ std::optional<WallTime> frozen(WallTime until) {
 
 }  // namespace
 
-std::string pack_vendor_policy(const core::VendorPolicy& policy, WallTime around) {
+std::string pack_vendor_policy(const core::VendorPolicy& policy, WallTime floor, WallTime around) {
   const std::size_t paced = core::paced_limit(policy);
-  std::string out{static_cast<char>(policy.limits.size()),
-                  static_cast<char>(paced == policy.limits.size() ? 0 : paced + 1),
-                  static_cast<char>(policy.concurrent & 0xff), static_cast<char>(policy.concurrent >> 8),
-                  static_cast<char>(policy.sync_percent)};
+  const std::size_t queued = core::queue_limit(policy);
+  const auto place = [&policy](std::size_t i) {
+    return static_cast<char>(i == policy.limits.size() ? 0 : i + 1);
+  };
+  std::string out;
+  put(out, std::max<std::int64_t>(0, to_us(floor)));
+  out += {static_cast<char>(policy.limits.size()),
+          place(paced),
+          place(queued),
+          static_cast<char>(policy.concurrent & 0xff),
+          static_cast<char>(policy.concurrent >> 8),
+          static_cast<char>(policy.sync_percent)};
   put(out, policy.lease.count());
   put(out, policy.freeze_floor.count());
   put(out, policy.freeze_cap.count());
@@ -96,7 +106,7 @@ std::string pack_vendor_policy(const core::VendorPolicy& policy, WallTime around
 std::string pack_vendor_costs(const core::VendorPolicy& policy, const core::VendorCosts& costs) {
   std::string out;
   for (std::size_t i = 0; i < policy.limits.size(); ++i) put(out, costs[i]);
-  return out;
+  return out.append(kOneLimitBytes, '\0');
 }
 
 std::string pack_observation(const core::VendorPolicy& policy, const core::VendorObservation& seen) {

@@ -18,8 +18,10 @@ struct VendorReply {
   Answer answer;
 };
 
-/// `around`: a time near the store's now, for the days of a calendar window.
-[[nodiscard]] std::string pack_vendor_policy(const core::VendorPolicy& policy, WallTime around);
+/// `floor`: the latest time seen of the node; `around`: a time near the store's now, for the days of a
+/// calendar window. Then come the bytes of the call: one argument in all.
+[[nodiscard]] std::string pack_vendor_policy(const core::VendorPolicy& policy, WallTime floor,
+                                             WallTime around);
 [[nodiscard]] std::string pack_vendor_costs(const core::VendorPolicy& policy, const core::VendorCosts& costs);
 [[nodiscard]] std::string pack_observation(const core::VendorPolicy& policy,
                                            const core::VendorObservation& seen);

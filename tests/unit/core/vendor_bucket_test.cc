@@ -1,6 +1,4 @@
 // The shared bucket of a vendor key, sentence by sentence, and against a plain model.
-#include "core/vendor_bucket.h"
-
 #include <map>
 #include <random>
 
@@ -8,63 +6,12 @@
 
 #include "base/checked.h"
 #include "core/fixed_window.h"
+#include "unit/core/vendor_fixture.h"
 
 namespace dripgate::core {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr WallTime kT0{Duration{1'800'000'000'000'000}};
-
-Limit window(Units units, Duration span) {
-  return {.algorithm = Algorithm::fixed_window,
-          .limit = units,
-          .window = span,
-          .capacity = units,
-          .zone = nullptr};
-}
-Limit bucket(Units capacity, Units refill, Duration span) {
-  return {.algorithm = Algorithm::token_bucket,
-          .limit = refill,
-          .window = span,
-          .capacity = capacity,
-          .zone = nullptr};
-}
-
-class VendorBucket : public ::testing::Test {
- protected:
-  VendorGrant take(Duration at, Units cost = 1, Units second = 0) {
-    VendorCosts costs{};
-    costs[0] = cost;
-    costs[1] = second;
-    VendorState copy = state;
-    const VendorGrant grant = acquire(copy, policy, costs, kT0 + at).value();
-    if (grant.allowed) state = decode_vendor(encode(copy)).value();
-    return grant;
-  }
-  VendorEffect tell(Duration at, VendorObservation seen) {
-    const VendorEffect effect = observe(state, policy, seen, kT0 + at).value();
-    state = decode_vendor(encode(state)).value();
-    return effect;
-  }
-  VendorEffect refuse(Duration at, Duration retry_after, std::optional<PermitId> permit = {}) {
-    VendorObservation seen;
-    seen.verdict = VendorVerdict::refused;
-    seen.freeze = retry_after;
-    seen.permit = permit;
-    return tell(at, seen);
-  }
-  VendorEffect succeed(Duration at, PermitId permit, Units remaining = -1) {
-    VendorObservation seen;
-    seen.verdict = VendorVerdict::success;
-    seen.permit = permit;
-    seen.limits[0].remaining = remaining;
-    return tell(at, seen);
-  }
-
-  VendorPolicy policy{.limits = {bucket(10, 10, 10s)}};
-  VendorState state;
-};
 
 TEST_F(VendorBucket, ABucketGivesItsCapacityAndThenItsRate) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(take(0s).allowed);
@@ -75,17 +22,6 @@ TEST_F(VendorBucket, ABucketGivesItsCapacityAndThenItsRate) {
   EXPECT_TRUE(take(1s).allowed);
 }
 
-TEST_F(VendorBucket, AWindowSpreadsItsStartsEvenly) {
-  policy.limits = {window(50, 1s)};
-  EXPECT_TRUE(take(0s).allowed);
-  EXPECT_EQ(take(0s).retry_after, 20ms);
-  EXPECT_FALSE(take(20ms - 1us).allowed);
-  EXPECT_TRUE(take(20ms).allowed);
-  int together = 0;
-  while (take(500ms).allowed) ++together;
-  EXPECT_EQ(together, 24) << "what was not used so far in this window";
-}
-
 TEST_F(VendorBucket, SeveralDimensionsAllOrNothing) {
   policy.limits = {bucket(10, 10, 60s), bucket(1000, 1000, 60s)};
   EXPECT_TRUE(take(0s, 1, 900).allowed);
@@ -94,37 +30,6 @@ TEST_F(VendorBucket, SeveralDimensionsAllOrNothing) {
   EXPECT_EQ(denied.retry_after, 6s);
   EXPECT_EQ(view(state, policy, kT0).remaining, (std::vector<Units>{9, 100}));
   EXPECT_TRUE(take(0s, 1, 2000).impossible);
-}
-
-TEST_F(VendorBucket, AFreezeStopsEverybodyAndAtItsEndStartsFollowTheBucket) {
-  take(0s);
-  EXPECT_EQ(refuse(100ms, 2s).frozen_until, kT0 + 2100ms);
-  EXPECT_EQ(refuse(600ms, 1s).frozen_until, kT0 + 2100ms) << "a shorter hint does not shorten it";
-  const VendorGrant denied = take(1s);
-  EXPECT_FALSE(denied.allowed);
-  EXPECT_EQ(denied.frozen_until, kT0 + 2100ms);
-  EXPECT_EQ(denied.retry_after, 1100ms + 1s) << "empty at the end of the freeze";
-  EXPECT_FALSE(take(3100ms - 1us).allowed);
-  EXPECT_TRUE(take(3100ms).allowed);
-  EXPECT_FALSE(take(3100ms).allowed) << "no volley";
-}
-
-TEST_F(VendorBucket, H9_AWindowIsSpreadAfterTheFreeze) {
-  policy.limits = {window(50, 1s), window(10'000, 24h)};
-  for (int i = 0; i < 30; ++i) take(Duration{i * 20'000}, 1, 1);
-  EXPECT_EQ(refuse(600ms, 2s).frozen_until, kT0 + 2600ms);
-  EXPECT_FALSE(take(2599ms, 1, 1).allowed);
-  std::vector<Duration> starts;
-  for (Duration at = 2600ms; at < 3600ms; at += 1ms) {
-    for (VendorGrant grant = take(at, 1, 1); grant.allowed; grant = take(at, 1, 1)) {
-      starts.push_back(at);
-      succeed(at, grant.permit);
-    }
-  }
-  EXPECT_LE(starts.size(), 50U);
-  EXPECT_GE(starts.size(), 45U);
-  for (std::size_t i = 1; i < starts.size(); ++i) EXPECT_GE(starts[i] - starts[i - 1], 19ms);
-  EXPECT_EQ(view(state, policy, kT0 + 3600ms).remaining[1], 10'000 - 30 - static_cast<Units>(starts.size()));
 }
 
 TEST_F(VendorBucket, RefusalsInARowDoubleTheFloorUpToTheCap) {

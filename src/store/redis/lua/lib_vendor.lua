@@ -1,17 +1,18 @@
 -- What all processes know of one vendor key: core/vendor_bucket.h and core/vendor_limit.cc in Lua, function by function.
--- The text is that of core/vendor_codec.cc: '1v', then '<I7I7I7BI7HI7I6B' seen, frozen, refused, strikes, synced, lowered
--- calls in flight, until when, permits given, limits; per limit '<I7I7I7I7' time, value, hold, 2 * window + 1 if
+-- The text is that of core/vendor_codec.cc: '1v', then '<I7I7I7BI7HI7I6I7B' seen, frozen, refused, strikes, synced, lowered
+-- calls in flight, until when, permits given, the latest start told, limits; per limit '<I7I7I7I7' time, value, hold, 2 * window + 1 if
 -- a bucket; then per permit
 -- '<I6I7I7' number, acquired, lease end and '<I6' per limit, its cost.
--- Before: lib_clock (now, raw, stepped). ARGV[2]: '<BBHBddd' limits, the paced one (0: none), calls in flight (0: no bound),
+-- Before: lib_clock (now, raw, stepped), `unpacked`, and of `policy` (ARGV[1]) after floor: '<BBBHBddd' limits, the paced one (0: none), the one that sets
+-- apart who waits (0: none), calls in flight (0: no bound),
 -- sync percent, lease, freeze floor, freeze cap; per limit '<Bddd' kind (1 bucket, 2 window, 3 calendar day), limit, window,
 -- capacity, and of a day '<B' and the starts of the days around now.
 -- After: the state in locals, as of now. `trouble`: 1 another format, 2 a clock stepped back, 3 days are missing: nothing
 -- may be written then.
 -- Products stay below 2^53 (lint refuses larger ones), so doubles are exact; what may be larger is only compared.
-local unpacked, packed, sub, byte = struct.unpack, struct.pack, string.sub, string.byte
+local packed, sub, byte = struct.pack, string.sub, string.byte
 local least, most = math.min, math.max
-local DEBT_MAX, GUARD, HEAD, OF_LIMIT = 9007199254740991, 250000, 47, 28
+local DEBT_MAX, GUARD, HEAD, OF_LIMIT = 9007199254740991, 250000, 54, 28
 local function divide(x, y)
   local q = math.floor(x / y)
   local r = x - q * y
@@ -25,15 +26,15 @@ local function ceiling(x, y)
   return q
 end
 
-local m, paced, concurrent, percent, lease, freeze_floor, freeze_cap, place = unpacked('<BBHBddd', ARGV[2])
+place = 39
 local kinds, limits, windows, capacities, days = {}, {}, {}, {}, {}
 for i = 1, m do
-  kinds[i], limits[i], windows[i], capacities[i], place = unpacked('<Bddd', ARGV[2], place)
+  kinds[i], limits[i], windows[i], capacities[i], place = unpacked('<Bddd', policy, place)
   if kinds[i] == 3 then
     local list, count = {}, nil
-    count, place = unpacked('<B', ARGV[2], place)
+    count, place = unpacked('<B', policy, place)
     for d = 1, count do
-      list[d], place = unpacked('<d', ARGV[2], place)
+      list[d], place = unpacked('<d', policy, place)
     end
     days[i] = list
   end
@@ -44,7 +45,7 @@ local function mark(i)
   return windows[i] * 2 + (kinds[i] == 1 and 1 or 0)
 end
 
-local seen, frozen, refused, strikes, synced, lowered, lowered_until, given = 0, 0, 0, 0, 0, 0, 0, 0
+local seen, frozen, refused, strikes, synced, lowered, lowered_until, given, told = 0, 0, 0, 0, 0, 0, 0, 0, 0
 local times, values, holds, spans, permits, record = {}, {}, {}, {}, '', 20 + 6 * m
 local trouble = stepped and 2 or nil
 local text = redis.call('GET', KEYS[1])
@@ -52,7 +53,8 @@ if text and (byte(text, 1) ~= 49 or byte(text, 2) ~= 118) then
   trouble = 1
 elseif text then
   local count
-  seen, frozen, refused, strikes, synced, lowered, lowered_until, given, count = unpacked('<I7I7I7BI7HI7I6B', text, 3)
+  seen, frozen, refused, strikes, synced, lowered, lowered_until, given, told, count =
+    unpacked('<I7I7I7BI7HI7I6I7B', text, 3)
   for i = 1, least(count, m) do
     times[i], values[i], holds[i], spans[i] = unpacked('<I7I7I7I7', text, HEAD + 1 + OF_LIMIT * (i - 1))
   end
@@ -94,6 +96,12 @@ local function window_of(i, t)
   return t, t + windows[i]
 end
 
+-- What starts are spread over: a window but for its end.
+local function spread_over(i)
+  if kinds[i] == 1 then return windows[i] end
+  return windows[i] - least(GUARD, math.floor(windows[i] / 4))
+end
+
 local function in_flight(i, from)
   local units, at = 0, #permits - record + 1
   while at > 0 do
@@ -119,7 +127,7 @@ local function refreshed(i)
   if span == 0 then return start, 0 end
   if span ~= mine then return start, time + span / 2 > now and value or 0 end
   if time >= start then return time, value end
-  return start, least(in_flight(i, start - least(GUARD, math.floor(windows[i] / 4))), limits[i])
+  return start, least(in_flight(i, start + spread_over(i) - windows[i]), limits[i])
 end
 
 local function remaining(i)
@@ -150,13 +158,13 @@ local function concurrent_now()
 end
 
 local function save()
-  local ends = most(frozen, lowered_until, now)
+  local ends = most(frozen, lowered_until, now, told)
   if strikes > 0 then ends = most(ends, most(frozen, refused) + freeze_cap) end
   if #permits > 0 then
     local over = unpacked('<I7', permits, #permits - record + 14)
     ends = most(ends, over)
   end
-  local parts = {'1v', packed('<I7I7I7BI7HI7I6B', seen, frozen, refused, strikes, synced, lowered, lowered_until, given, m)}
+  local parts = {'1v', packed('<I7I7I7BI7HI7I6I7B', seen, frozen, refused, strikes, synced, lowered, lowered_until, given, told, m)}
   for i = 1, m do
     local over = times[i]
     if kinds[i] ~= 1 then

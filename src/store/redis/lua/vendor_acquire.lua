@@ -1,23 +1,31 @@
 #!lua
 -- vendor_acquire: one call to a vendor may start, or how long to wait: every limit, the freeze and the calls in flight.
 -- KEYS    the vendor key
--- ARGV    1: floor (lib_clock) · 2: the policy (lib_vendor) · 3: '<d' per limit, the cost (0: does not use it)
+-- ARGV    1: '<d' floor (lib_clock), the policy (lib_vendor), '<d' per limit, the cost (0: does not use it), and 40 bytes
+--         so that what a policy of one limit says can be read in one go, whatever this one is
 -- Reply   '<Bddddddd' trouble (lib_vendor) or 0, Redis' time, now, 1 allowed 0 denied 2 impossible, wait, permit, least
 --         remaining, frozen until (0: not)
 -- Why     all limits and the freeze in one atomic call, so that no process needs to be told of a freeze: the next acquire
---         anywhere finds it. A denial writes nothing.
-local floor = ARGV[1] + 0
+--         anywhere finds it. A denial writes the start that it tells.
+local policy, unpacked = ARGV[1], struct.unpack
+local floor, m, paced, queued, concurrent, percent, lease, freeze_floor, freeze_cap, kind, limit, window, capacity, cost =
+  unpacked('<dBBBHBdddBdddd', policy)
+local place = 64
 -- uses: lib_clock.lua lib_vendor_quick.lua lib_vendor.lua
-local wait = most(frozen - now, 0)
+local wait, for_permit = most(frozen - now, 0), 0
 local together = concurrent_now()
 if together > 0 and #permits >= together * record then
   local ends = unpacked('<I7', permits, 14)
-  wait = most(wait, least(500000, ends - now))
+  for_permit = least(500000, ends - now)
 end
-local costs, impossible, at = {}, false, 1
+if strikes > 0 and #permits > 0 then
+  -- One call tries the vendor after a refusal; the others wait for its answer.
+  local probe = unpacked('<I7', permits, #permits - record + 7)
+  if probe >= frozen then wait = most(wait, least(100000, probe + 5000000 - now)) end
+end
+local costs, impossible = {}, false
 for i = 1, m do
-  local cost
-  cost, at = unpacked('<d', ARGV[3], at)
+  cost, place = unpacked('<d', policy, place)
   costs[i] = cost
   times[i], values[i] = refreshed(i)
   spans[i] = mark(i)
@@ -37,7 +45,7 @@ for i = 1, m do
       wait = most(wait, ends - now)
     else
       local start = times[i]
-      if i == paced then start = start + divide(values[i] * windows[i], limits[i]) end
+      if i == paced then start = start + divide(values[i] * spread_over(i), limits[i]) end
       wait = most(wait, start - now)
     end
   end
@@ -45,7 +53,7 @@ end
 local verdict, permit = 0, 0
 if impossible then
   verdict, wait = 2, 0
-elseif wait == 0 then
+elseif wait == 0 and for_permit == 0 then
   verdict = 1
   given = given + 1
   permit = given
@@ -64,5 +72,21 @@ elseif wait == 0 then
   save()
 elseif wait == math.huge then
   wait = 0
+else
+  if for_permit > wait then
+    wait = for_permit
+  elseif queued > 0 and costs[queued] > 0 then
+    -- The first start that nobody was told.
+    local spread, earliest = spread_over(queued), now + wait
+    local start, farthest = told + ceiling(costs[queued] * spread, limits[queued]), 10000000
+    if kinds[queued] ~= 1 then
+      local begins, ends = window_of(queued, start)
+      if start - begins >= spread then start = ends end
+      farthest = most(farthest, windows[queued])
+    end
+    if start < earliest or start - earliest >= farthest then start = earliest end
+    told, wait = start, start - now
+  end
+  save()
 end
 return packed('<Bddddddd', trouble or 0, raw, now, verdict, wait, permit, least_remaining(), frozen > now and frozen or 0)

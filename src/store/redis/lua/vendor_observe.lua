@@ -1,18 +1,19 @@
 #!lua
 -- vendor_observe: what one answer of the vendor changes (core/vendor_observe.cc).
 -- KEYS    the vendor key
--- ARGV    1: floor (lib_clock) · 2: the policy (lib_vendor) · 3: '<Bdddd' verdict (0 nothing, 1 success, 2 refused, 3
+-- ARGV    1: '<d' floor (lib_clock), the policy (lib_vendor), '<Bdddd' verdict (0 nothing, 1 success, 2 refused, 3
 --         concurrency, 4 thaw), permit (0: none), when it was acquired, when the call was sent (-1: unknown), what the vendor
 --         says to wait; then per limit '<dddd' remaining (-1: not said), hold (-1), its resolution, actual cost (-1)
 -- Reply   '<Bddddd' trouble (lib_vendor) or 0, Redis' time, now, flags (1 froze, 2 lowered, 4 held, 8 settled, 16 returned,
 --         32 fewer, 64 ignored), least remaining, frozen until (0: not)
 -- Why     permit back, actual cost, freeze and lower buckets in one atomic call.
-local floor = ARGV[1] + 0
+local policy, unpacked = ARGV[1], struct.unpack
+local floor, m, paced, queued, concurrent, percent, lease, freeze_floor, freeze_cap, place = unpacked('<dBBBHBddd', policy)
 -- uses: lib_clock.lua lib_vendor.lua
-local verdict, permit, permit_acquired, sent, freeze, at = unpacked('<Bdddd', ARGV[3])
+local verdict, permit, permit_acquired, sent, freeze, at = unpacked('<Bdddd', policy, place)
 local left, hold, resolution, actual, reported = {}, {}, {}, {}, false
 for i = 1, m do
-  left[i], hold[i], resolution[i], actual[i], at = unpacked('<dddd', ARGV[3], at)
+  left[i], hold[i], resolution[i], actual[i], at = unpacked('<dddd', policy, at)
   reported = reported or left[i] >= 0
   times[i], values[i] = refreshed(i)
   spans[i] = mark(i)
@@ -46,7 +47,7 @@ local function empty_at(until_when)
       values[i], times[i] = most(values[i], capacities[i] * windows[i]), until_when
     elseif i == paced then
       local start = window_of(i, until_when)
-      local used = least(limits[i], divide((until_when - start) * limits[i], windows[i]) + 1)
+      local used = least(limits[i], divide((until_when - start) * limits[i], spread_over(i)) + 1)
       values[i], times[i] = times[i] == start and most(values[i], used) or used, start
     end
   end
@@ -75,7 +76,9 @@ if reported and sent < synced then
 elseif reported then
   synced = sent
   for i = 1, m do
-    if left[i] >= 0 and times[i] <= now then
+    -- Of the window before: what was left then says nothing of this one.
+    local before = kinds[i] ~= 1 and sent < times[i] and (hold[i] < 0 or sent + hold[i] - resolution[i] <= times[i])
+    if left[i] >= 0 and times[i] <= now and not before then
       local ends_with_window = false
       if kinds[i] ~= 1 then
         local _, ends = window_of(i, times[i])
@@ -87,8 +90,10 @@ elseif reported then
       else
         local target = most(0, left[i] - in_flight(i, known and sent - GUARD or 0))
         local ours, whole = remaining(i), kinds[i] == 1 and capacities[i] or limits[i]
-        if target < ours and (left[i] == 0 or (ours - target) * 100 > whole * percent) then
+        local scarce = left[i] * 100 <= whole * percent
+        if target < ours and (scarce or (ours - target) * 100 > whole * percent) then
           lower = 2
+          if scarce then target = most(0, target - (ours - target)) end
           if kinds[i] == 1 then
             values[i], times[i] = (capacities[i] - target) * windows[i], now
           else
