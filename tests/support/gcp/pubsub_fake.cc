@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -56,8 +57,12 @@ struct PubsubFake::Impl {
     Status Publish(ServerContext*, const proto::PublishRequest* request,
                    proto::PublishResponse* response) override {
       const std::scoped_lock lock(fake.mutex);
-      return fake.faulty("Publish", request->topic(),
-                         [&] { return fake.model.publish(*request, *response); });
+      return fake.faulty("Publish", request->topic(), [&] {
+        const Status status = fake.model.publish(*request, *response);
+        if (!status.ok() || !fake.listener) return status;
+        for (const auto& message : request->messages()) fake.listener(request->topic(), message.data());
+        return status;
+      });
     }
     Impl& fake;
   };
@@ -156,6 +161,7 @@ struct PubsubFake::Impl {
   PubsubModel model;
   std::map<std::uint64_t, Pull*> streams;
   std::uint64_t next_stream = 0;
+  std::function<void(const std::string& topic, const std::string& body)> listener;
   bool ending = false;
   int port = 0;
   Publishing publishing;
@@ -284,6 +290,23 @@ std::string PubsubFake::endpoint() const {
 void PubsubFake::set(PubsubFaults faults) {
   const std::scoped_lock lock(impl_->mutex);
   impl_->model.faults = std::move(faults);
+}
+
+void PubsubFake::publish(const std::string& topic, const std::vector<std::string>& bodies) {
+  const std::scoped_lock lock(impl_->mutex);
+  for (const std::string& body : bodies) {
+    proto::PublishRequest request;
+    proto::PublishResponse response;
+    request.set_topic(topic);
+    request.add_messages()->set_data(body);
+    if (!impl_->model.publish(request, response).ok()) throw std::runtime_error("there is no " + topic);
+  }
+  for (auto& [number, pull] : impl_->streams) pull->pump();
+}
+
+void PubsubFake::listen(std::function<void(const std::string& topic, const std::string& body)> heard) {
+  const std::scoped_lock lock(impl_->mutex);
+  impl_->listener = std::move(heard);
 }
 
 PubsubCounts PubsubFake::counts() const {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace dripgate::testing {
 
@@ -49,6 +50,10 @@ class PubsubFake {
 
   [[nodiscard]] std::string endpoint() const;  // "127.0.0.1:port", without TLS
   void set(PubsubFaults faults);
+  /// As one call that publishes these; what is waited for goes out at once, not with the next look.
+  void publish(const std::string& topic, const std::vector<std::string>& bodies);
+  /// Hears of every message that a call has published, under the fake's lock: it must not ask the fake.
+  void listen(std::function<void(const std::string& topic, const std::string& body)> heard);
   [[nodiscard]] PubsubCounts counts() const;
   /// GOAWAY on every connection, then it is gone for a moment; what it holds stays. Streams end meanwhile.
   void restart();

@@ -152,8 +152,10 @@ struct TasksFake::Impl {
       ++counts.existed;
     } else if (status.ok()) {
       ++counts.created;
-      stored[task.name] = {.task = task};
-      arm(task.name, task.due - clock.now() + (faults.late ? faults.late(task) : 0us));
+      if (!forgets) {
+        stored[task.name] = {.task = task};
+        arm(task.name, task.due - clock.now() + (faults.late ? faults.late(task) : 0us));
+      }
       response.set_name(task.name);
     } else {
       ++counts.refused;
@@ -247,6 +249,7 @@ struct TasksFake::Impl {
   TasksCounts counts;
   bool down = false;
   bool delivers = true;
+  bool forgets = false;
   std::map<std::string, Stored> stored;
   std::set<std::string> names;
   std::map<std::string, WallTime> slow_until;
@@ -285,6 +288,9 @@ void TasksFake::go_down(bool down) {
 }
 void TasksFake::deliver(bool on) {
   impl_->ask<bool>([&] { return impl_->delivers = on; });
+}
+void TasksFake::forget(bool on) {
+  impl_->ask<bool>([&] { return impl_->forgets = on; });
 }
 TasksCounts TasksFake::counts() {
   return impl_->ask<TasksCounts>([&] {

@@ -67,6 +67,8 @@ class TasksFake {
   void go_down(bool down);
   /// Delivers only while on.
   void deliver(bool on);
+  /// On: of what is created from here on only the name is kept, and nothing is delivered.
+  void forget(bool on);
   [[nodiscard]] TasksCounts counts();
   [[nodiscard]] std::map<std::string, FakeTask> tasks();
 
