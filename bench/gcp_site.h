@@ -1,6 +1,6 @@
 // One `dripgate worker` as operators run it, between our own Pub/Sub and Cloud Tasks (tests/support/gcp, in
 // the bench's process) and a redis-server of its own. Streams: "pass" lets everything go at once to the topic
-// "out", "wait" books nearly everything into Cloud Tasks, "burst" does both at about half each.
+// "out", "wait" (1/s a key) books nearly everything into Cloud Tasks, "burst" likewise at 100/s a key.
 #pragma once
 
 #include <cstdint>

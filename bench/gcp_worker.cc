@@ -4,13 +4,18 @@
 // process: a machine that others use changes it less. Then the latency of in-limit events at 500 a second,
 // again beside that loop; reported, for a shared machine's tail is not a property of the worker.
 #include <cinttypes>
+#include <deque>
 #include <filesystem>
+#include <future>
+#include <latch>
 #include <map>
 #include <mutex>
 
 #include <grpcpp/create_channel.h>
 
+#include "base/sha256.h"
 #include "gcp_site.h"
+#include "google/cloud/tasks/v2/cloudtasks.grpc.pb.h"
 #include "google/pubsub/v1/pubsub.grpc.pb.h"
 
 namespace dripgate::bench {
@@ -22,59 +27,121 @@ constexpr double kWaitNanosecondsMax = 1e9 / 3'000;  // 3,000 events/s
 constexpr double kExpiredMax = 0;                    // ack deadlines
 constexpr std::uint64_t kLatencyEvents = 2'000;      // of one repeat ...
 constexpr double kLatencyApart = 1.0 / 500;          // ... seconds between them
+constexpr std::int64_t kStreams = 5;  // that are open at the start: three of the worker, two beside it
 constexpr int kLatencyRepeats = 5;
+constexpr const char* kBarePass = "bare";
+constexpr const char* kBareWait = "bare-wait";
+constexpr const char* kQueue = "projects/bench/locations/l/queues/bare";
 constexpr const char* kBareFlag = "--bare";  // this program as the loop without Dripgate
 constexpr std::chrono::minutes kPatience{5};
 
 namespace proto = google::pubsub::v1;
+namespace wire = google::cloud::tasks::v2;
 
 void must(const grpc::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.error_message());
 }
 
-/// Pull, publish, ack; each response at once and whole. Ends with the server.
-int bare_loop(const std::string& endpoint) {
-  const auto channel = grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials());
-  const auto publisher = proto::Publisher::NewStub(channel);
-  const auto subscriber = proto::Subscriber::NewStub(channel);
-  const std::string subscription = std::string("projects/") + kProject + "/subscriptions/bare";
-  const auto make_topic = [&](const std::string& name) {
+/// Pulls from a subscription of its own, hands each response on at once and whole, then acks it.
+class BareLoop {
+ public:
+  using HandOn = std::function<void(proto::StreamingPullResponse&)>;
+  BareLoop(const std::string& endpoint, std::string name)
+      : name_(std::move(name)),
+        publisher_(proto::Publisher::NewStub(open(endpoint))),
+        subscriber_(proto::Subscriber::NewStub(open(endpoint))) {
+    make_topic(name_);
+    grpc::ClientContext making;
+    proto::Subscription facts, made;
+    facts.set_name(subscription());
+    facts.set_topic(topic(name_));
+    must(subscriber_->CreateSubscription(&making, facts, &made));
+  }
+  static std::shared_ptr<grpc::Channel> open(const std::string& endpoint) {
+    return grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials());
+  }
+  void make_topic(const std::string& name) {
     grpc::ClientContext context;
     proto::Topic request, made;
-    request.set_name(name);
-    must(publisher->CreateTopic(&context, request, &made));
-  };
-  make_topic(topic("bare"));
-  make_topic(topic("bare-out"));
-  grpc::ClientContext making;
-  proto::Subscription facts, made;
-  facts.set_name(subscription);
-  facts.set_topic(topic("bare"));
-  must(subscriber->CreateSubscription(&making, facts, &made));
-  grpc::ClientContext pulling;
-  const auto stream = subscriber->StreamingPull(&pulling);
-  proto::StreamingPullRequest first;
-  first.set_subscription(subscription);
-  first.set_stream_ack_deadline_seconds(10);
-  first.set_max_outstanding_messages(1'000);
-  stream->Write(first);
-  proto::StreamingPullResponse response;
-  while (stream->Read(&response)) {
-    if (response.received_messages_size() == 0) continue;
-    proto::PublishRequest publish;
-    proto::PublishResponse ids;
-    proto::AcknowledgeRequest ack;
-    google::protobuf::Empty nothing;
-    publish.set_topic(topic("bare-out"));
-    ack.set_subscription(subscription);
-    for (auto& received : *response.mutable_received_messages()) {
-      publish.add_messages()->set_data(std::move(*received.mutable_message()->mutable_data()));
-      ack.add_ack_ids(std::move(*received.mutable_ack_id()));
-    }
-    grpc::ClientContext of_publish, of_ack;
-    must(publisher->Publish(&of_publish, publish, &ids));
-    must(subscriber->Acknowledge(&of_ack, ack, &nothing));
+    request.set_name(topic(name));
+    must(publisher_->CreateTopic(&context, request, &made));
   }
+  /// Until the server ends.
+  void run(const HandOn& hand_on) {
+    grpc::ClientContext pulling;
+    const auto stream = subscriber_->StreamingPull(&pulling);
+    proto::StreamingPullRequest first;
+    first.set_subscription(subscription());
+    first.set_stream_ack_deadline_seconds(10);
+    first.set_max_outstanding_messages(1'000);
+    stream->Write(first);
+    proto::StreamingPullResponse response;
+    while (stream->Read(&response)) {
+      if (response.received_messages_size() == 0) continue;
+      hand_on(response);
+      proto::AcknowledgeRequest ack;
+      ack.set_subscription(subscription());
+      for (auto& received : *response.mutable_received_messages())
+        ack.add_ack_ids(std::move(*received.mutable_ack_id()));
+      grpc::ClientContext context;
+      google::protobuf::Empty nothing;
+      must(subscriber_->Acknowledge(&context, ack, &nothing));
+    }
+  }
+  void publish(proto::StreamingPullResponse& response) {
+    grpc::ClientContext context;
+    proto::PublishRequest request;
+    proto::PublishResponse ids;
+    request.set_topic(topic(name_ + "-out"));
+    for (auto& received : *response.mutable_received_messages())
+      request.add_messages()->set_data(std::move(*received.mutable_message()->mutable_data()));
+    must(publisher_->Publish(&context, request, &ids));
+  }
+
+ private:
+  [[nodiscard]] std::string subscription() const {
+    return std::string("projects/") + kProject + "/subscriptions/" + name_;
+  }
+
+  std::string name_;
+  std::unique_ptr<proto::Publisher::Stub> publisher_;
+  std::unique_ptr<proto::Subscriber::Stub> subscriber_;
+};
+
+/// A task of each message, all of a response on their way at once.
+void create_tasks(wire::CloudTasks::Stub& stub, proto::StreamingPullResponse& response) {
+  struct Call {
+    grpc::ClientContext context;
+    wire::CreateTaskRequest request;
+    wire::Task made;
+  };
+  std::latch open(response.received_messages_size());
+  std::deque<Call> calls;
+  for (auto& received : *response.mutable_received_messages()) {
+    Call& call = calls.emplace_back();
+    call.request.set_parent(kQueue);
+    wire::Task& task = *call.request.mutable_task();
+    task.set_name(std::string(kQueue) + "/tasks/" + sha256_hex(received.message().data()));
+    task.mutable_http_request()->set_url("http://127.0.0.1:9");
+    task.mutable_http_request()->set_http_method(wire::POST);
+    task.mutable_http_request()->set_body(received.message().data());
+    task.mutable_http_request()->mutable_oidc_token()->set_service_account_email("tasks@bench");
+    stub.async()->CreateTask(&call.context, &call.request, &call.made, [&open](const grpc::Status& status) {
+      if (!status.ok()) std::abort();
+      open.count_down();
+    });
+  }
+  open.wait();
+}
+
+/// This program beside the worker: pull, publish, ack, and pull, create a task, ack. Ends with its servers.
+int bare_loops(const std::string& pubsub, const std::string& tasks) {
+  BareLoop passing(pubsub, kBarePass), waiting(pubsub, kBareWait);
+  passing.make_topic(std::string(kBarePass) + "-out");
+  const auto stub = wire::CloudTasks::NewStub(BareLoop::open(tasks));
+  const auto other = std::async(std::launch::async,
+                                [&] { waiting.run([&](auto& response) { create_tasks(*stub, response); }); });
+  passing.run([&](auto& response) { passing.publish(response); });
   return 0;
 }
 
@@ -82,29 +149,31 @@ class Figures {
  public:
   explicit Figures(GcpSite& site)
       : site_(site),
-        bare_({kBareFlag, site.pubsub().endpoint()}, folder_.path("bare"),
+        bare_({kBareFlag, site.pubsub().endpoint(), site.tasks().endpoint()}, folder_.path("bare"),
               std::filesystem::read_symlink("/proc/self/exe").string()) {
     site_.pubsub().listen([this](const std::string& to, const std::string& body) { heard(to, body); });
-    const bool pulls = integration::eventually([&] { return site_.pubsub().counts().streams >= 4; });
+    const bool pulls = integration::eventually([&] { return site_.pubsub().counts().streams >= kStreams; });
     if (!pulls) throw std::runtime_error("no bare loop: " + bare_.err());
   }
   ~Figures() { site_.pubsub().listen({}); }
 
   struct Cpu {
-    std::vector<double> process, redis;  // us per event of each repeat
+    std::vector<double> process, redis, fakes;  // us per event of each repeat
   };
 
-  /// `to`: whose topic; `worker`: else the bare loop.
+  /// `to`: whose topic.
   std::uint64_t work_off(const std::string& to, Cpu& cpu) {
-    const pid_t process = to == "bare" ? bare_.pid() : site_.worker();
+    const pid_t process = to.starts_with(kBarePass) ? bare_.pid() : site_.worker();
     const double own = cpu_seconds(process);
     const double redis = cpu_seconds(site_.redis());
+    const double fakes = cpu_seconds(::getpid());
     const std::uint64_t all = site_.acked() + kEvents;
     site_.publish(to, kEvents);
     if (!integration::eventually([&] { return site_.acked() >= all; }, kPatience))
       throw std::runtime_error(to + " stands still: " + site_.log() + bare_.err());
     cpu.process.push_back((cpu_seconds(process) - own) / kEvents * 1e6);
     cpu.redis.push_back((cpu_seconds(site_.redis()) - redis) / kEvents * 1e6);
+    cpu.fakes.push_back((cpu_seconds(::getpid()) - fakes) / kEvents * 1e6);
     return kEvents;
   }
 
@@ -197,22 +266,24 @@ int figures(int argc, char** argv) {
   Comparison table("gcp_worker", argc, argv);
   GcpSite site;
   Figures figures(site);
-  Figures::Cpu bare, pass, wait;
-  table.add("bare loop", [&] { return figures.work_off("bare", bare); });
+  Figures::Cpu bare_pass, bare_wait, pass, wait;
+  table.add("bare pull, publish, ack", [&] { return figures.work_off(kBarePass, bare_pass); });
+  table.add("bare pull, create, ack", [&] { return figures.work_off(kBareWait, bare_wait); });
   table.add("passes through to a topic", [&] { return figures.work_off("pass", pass); });
   table.add("scheduled", [&] { return figures.work_off("wait", wait); });
   table.run();
   table.expect_at_most("passes through to a topic", kPassNanosecondsMax);
   table.expect_at_most("scheduled", kWaitNanosecondsMax);
-  const auto judge = [&table](const char* what, const Figures::Cpu& cpu, double nanoseconds) {
+  const auto judge = [&table](const char* what, const Figures::Cpu& cpu, const Figures::Cpu& bare,
+                              double nanoseconds) {
     const std::string name = std::string(what) + ": CPU per event of ";
     table.judge(name + "the worker", median(cpu.process), nanoseconds / 1e3, "us");
     table.judge(name + "Redis", median(cpu.redis), nanoseconds / 1e3, "us");
+    std::printf("%s: CPU per event of the fakes %.1f us; of the bare loop %.1f us, of its fakes %.1f us\n",
+                what, median(cpu.fakes), median(bare.process), median(bare.fakes));
   };
-  judge("passes through", pass, kPassNanosecondsMax);
-  judge("scheduled", wait, kWaitNanosecondsMax);
-  std::printf("bare loop: CPU per event %.1f us; the worker that passes it through takes %.2f times that\n",
-              median(bare.process), median(pass.process) / median(bare.process));
+  judge("passes through", pass, bare_pass, kPassNanosecondsMax);
+  judge("scheduled", wait, bare_wait, kWaitNanosecondsMax);
   report_latency(figures);
   const auto created = static_cast<std::uint64_t>(site.tasks().counts().created);
   std::printf("%" PRIu64 " published to out, %" PRIu64 " tasks created, %" PRIu64 " dead letters\n",
@@ -228,6 +299,6 @@ int figures(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace dripgate::bench;
-  if (argc == 3 && std::string_view(argv[1]) == kBareFlag) return bare_loop(argv[2]);
+  if (argc == 4 && std::string_view(argv[1]) == kBareFlag) return bare_loops(argv[2], argv[3]);
   return figures(argc, argv);
 }
