@@ -66,6 +66,11 @@ class Inbox {
       came_.notify_one();
     };
   }
+  /// As a loop that was stopped: what it has, and what still comes, is never run.
+  void drop_all() {
+    const std::scoped_lock lock(mutex_);
+    tasks_.clear();
+  }
   std::size_t waiting() {
     const std::scoped_lock lock(mutex_);
     return tasks_.size();
@@ -196,6 +201,29 @@ TEST(Limiter, AnswersThroughPostAndNotBefore) {
   inbox.run_one();
   EXPECT_EQ(allowed, true);
   EXPECT_EQ(inbox.waiting(), 0u);
+}
+
+TEST(Limiter, ALoopThatIsStoppedOrOutlivesItHoldsUpNobody) {
+  const dripgate::testing::ScratchFolder folder;
+  for (const bool file : {false, true}) {
+    auto store = file ? dripgate::Store::sqlite(folder.path("loop.db")) : dripgate::Store::memory();
+    ASSERT_TRUE(store);
+    Inbox inbox;
+    int heard = 0;
+    std::optional<Limiter> limiter =
+        opened({.policies = {per_user(100)}, .store = *std::move(store), .post = inbox.post()});
+    const auto ask = [&] { limiter->check({.facts = {{"user", "a"}}}, [&](Result<Decision>) { ++heard; }); };
+    for (int i = 0; i < 20; ++i) ask();
+    EXPECT_TRUE(limiter->check({.facts = {{"user", "b"}}}));  // waits for no loop
+    inbox.drop_all();
+    for (int i = 0; i < 20; ++i) ask();
+    limiter.reset();
+    EXPECT_EQ(heard, 0);
+    const std::size_t kept = inbox.waiting();  // 20, and of the file those that came after the drop
+    EXPECT_GE(kept, 20u);
+    for (std::size_t i = 0; i < kept; ++i) inbox.run_one();
+    EXPECT_EQ(heard, static_cast<int>(kept));
+  }
 }
 
 TEST(Limiter, ACallbackMayAskAgainAndEndTheLimiter) {
