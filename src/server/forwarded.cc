@@ -39,7 +39,8 @@ std::expected<std::string, http::Response> one_fact(const http::Headers& headers
                                                     std::string (*spelling)(std::string_view)) {
   Values values = values_of(headers, names.forwarded);
   for (const std::string_view value : values_of(headers, names.original)) values.push_back(value);
-  if (values.empty()) {
+  // An empty one is a variable that the gateway does not have: it would match no policy.
+  if (std::ranges::all_of(values, [](std::string_view value) { return value.empty(); })) {
     return std::unexpected(http::problem(
         400, "bad-request",
         "the gateway says not which request it asks for; accepted: " + std::string(names.forwarded) + " or " +

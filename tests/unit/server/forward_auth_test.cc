@@ -122,6 +122,9 @@ TEST(ForwardAuth, WhatAClientWritesBesideTheGatewayIsRefused) {
   EXPECT_EQ(ask({{"X-Forwarded-Method", "GET"}, {"X-Forwarded-Uri", "/a"}, {"X-Original-URI", "/./a?x"}}),
             200);
   EXPECT_EQ(ask({{"X-Forwarded-Method", "GET"}}), 400);
+  EXPECT_EQ(ask({{"X-Forwarded-Method", "GET"}, {"X-Forwarded-Uri", ""}}), 400);
+  EXPECT_EQ(ask({{"X-Forwarded-Method", ""}, {"X-Forwarded-Uri", "/a"}}), 400);
+  EXPECT_EQ(ask({{"X-Forwarded-Method", "GET"}, {"X-Forwarded-Uri", "/a"}, {"X-Original-URI", ""}}), 403);
   EXPECT_EQ(ask({{"X-Forwarded-Uri", "/a"}}), 400);
 }
 
