@@ -195,9 +195,13 @@ Result<void> App::listen_rls() {
   const config::Server& settings = options_.config->server;
   if (!settings.rls || !options_.gate) return {};
   const bool open = settings.tokens.empty() || (settings.tls && settings.tls->client_ca_file);
+  rls::ServerContext context{
+      .executor = io_.loop(kServerLoop), .gate = *gate_, .config = [this] { return snapshot_.get(); }};
+  if (gate_->answers_at_once())
+    context.check_now = [this](check::Request request) { return gate_->check_now(std::move(request)); };
   auto bound = rls::Server::listen(
       {.host = settings.rls->host, .port = settings.rls->port, .tls = settings.tls, .reflection = open},
-      {.executor = io_.loop(kServerLoop), .gate = *gate_, .config = [this] { return snapshot_.get(); }});
+      std::move(context));
   if (!bound) return std::unexpected(bound.error());
   rls_ = std::move(*bound);
   return {};

@@ -34,6 +34,25 @@ std::string_view word_of(const check::PolicyAnswer& policy) {
   return allows ? "allowed" : "denied";
 }
 
+/// The loop's tasks, each under a lock.
+class LockedExecutor final : public Executor {
+ public:
+  LockedExecutor(Executor& loop, std::mutex& mutex) : loop_(loop), mutex_(mutex) {}
+  void post(Task task) override { loop_.post(locked(std::move(task))); }
+  void post_after(Duration delay, Task task) override { loop_.post_after(delay, locked(std::move(task))); }
+
+ private:
+  Task locked(Task task) {
+    return [&mutex = mutex_, task = std::move(task)]() mutable {
+      const std::scoped_lock lock(mutex);
+      task();
+    };
+  }
+
+  Executor& loop_;
+  std::mutex& mutex_;
+};
+
 }  // namespace
 
 Gate::Gate(GateContext context)
@@ -51,9 +70,11 @@ Result<void> Gate::open() {
     counters_ = std::make_unique<FileCounters>(context_.io, context_.loop, context_.engine);
   } else {
     counters_ = store::make_memory_counter_store(context_.clock);
+    locked_ = std::make_unique<LockedExecutor>(context_.io, checker_mutex_);
   }
+  Executor& executor = locked_ != nullptr ? *locked_ : static_cast<Executor&>(context_.io);
   guarded_ =
-      std::make_unique<store::FailoverStore>(*counters_, std::move(shard_of), local_, context_.io, steady_);
+      std::make_unique<store::FailoverStore>(*counters_, std::move(shard_of), local_, executor, steady_);
   checker_ = std::make_unique<check::Checker>(
       check::CheckerContext{.config = [this] { return context_.snapshot.get(); },
                             .store = *guarded_,
@@ -92,16 +113,34 @@ void Gate::stop(Task done) {
   });
 }
 
+template <class T, class Ask>
+Result<T> Gate::within_call(Ask ask) {
+  std::optional<Result<T>> said;
+  const std::scoped_lock lock(checker_mutex_);
+  ask(Done<T>([&said](Result<T> answer) { said = std::move(answer); }));
+  return std::move(said).value();
+}
+
+Result<check::Answer> Gate::check_now(check::Request request) {
+  return within_call<check::Answer>(
+      [&](Done<check::Answer> done) { checker_->check(std::move(request), std::move(done)); });
+}
+
 void Gate::check(check::Request request, Done<check::Answer> done) {
+  if (answers_at_once()) return done(check_now(std::move(request)));
   checker_->check(std::move(request), std::move(done));
 }
 
 void Gate::refund(const std::string& refund_id, Done<bool> done) {
-  checker_->refund(refund_id, std::move(done));
+  const auto ask = [&](Done<bool> then) { checker_->refund(refund_id, std::move(then)); };
+  answers_at_once() ? done(within_call<bool>(ask)) : ask(std::move(done));
 }
 
 void Gate::explain(check::Request request, Done<check::Explanation> done) {
-  checker_->explain(std::move(request), std::move(done));
+  const auto ask = [&](Done<check::Explanation> then) {
+    checker_->explain(std::move(request), std::move(then));
+  };
+  answers_at_once() ? done(within_call<check::Explanation>(ask)) : ask(std::move(done));
 }
 
 void Gate::on_decision(const check::Answer& answer, Duration took) {

@@ -2,10 +2,13 @@
 // them, and the Checker that server routes ask. Lives on the loop that serves requests, so that a check on
 // memory or Redis changes no thread; only the embedded file is asked on the drip loop (file_counters.h).
 //
-// Another front end (Envoy RLS) brings its own threads: gate.post([&gate, ...] { gate.check(...); }).
+// Another front end (Envoy RLS) brings its own threads: gate.post([&gate, ...] { gate.check(...); }). Where
+// the store answers within the call (memory), it asks on the thread that it is on: check_now. Then one lock
+// is around the Checker, and no callback runs under it.
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "app/engine.h"
@@ -51,6 +54,10 @@ class Gate final : public server::GateService, public check::Observer {
   void post(Task task) { context_.io.post(std::move(task)); }
 
   void check(check::Request request, Done<check::Answer> done) override;
+  /// Thread-safe; only if answers_at_once().
+  [[nodiscard]] Result<check::Answer> check_now(check::Request request);
+  /// Thread-safe, once opened.
+  [[nodiscard]] bool answers_at_once() const { return locked_ != nullptr; }
   void refund(const std::string& refund_id, Done<bool> done) override;
   void explain(check::Request request, Done<check::Explanation> done) override;
   void on_decision(const check::Answer& answer, Duration took) override;
@@ -65,6 +72,8 @@ class Gate final : public server::GateService, public check::Observer {
   void show_store();
 
  private:
+  template <class T, class Ask>
+  Result<T> within_call(Ask ask);
   Result<void> open_redis(const config::RedisStore& store);
   void log_degraded(const obs::GateStoreFigures& figures);
 
@@ -74,6 +83,8 @@ class Gate final : public server::GateService, public check::Observer {
   std::unique_ptr<redis::Client> client_;
   std::unique_ptr<store::Instances> instances_;
   std::unique_ptr<store::CounterStore> counters_;
+  std::mutex checker_mutex_;          // only where locked_ is set
+  std::unique_ptr<Executor> locked_;  // runs the store's timers under that lock; null: the store waits
   std::unique_ptr<store::FailoverStore> guarded_;
   std::unique_ptr<check::Checker> checker_;
   std::uint64_t degraded_logged_ = 0;  // decisions by failure mode that the log knows of

@@ -111,6 +111,7 @@ bool same_limits(const PolicyAnswer& a, const PolicyAnswer& b) {
 
 void ask_all(server::GateService& gate, Requests requests, Done<Answers> done) {
   if (requests.size() == 1) {
+    requests.front().refundable = false;  // there is no other whose refusal gives it back
     return gate.check(std::move(requests.front()), [done = std::move(done)](Result<Answer> answer) mutable {
       if (!answer) return done(std::unexpected(std::move(answer).error()));
       Answers one;

@@ -1,6 +1,6 @@
 // Server: Envoy's rate limit service (envoy.service.ratelimit.v3) over gRPC, in front of the gate. One check
 // per descriptor; one of them refused, nothing is spent on any. Made and stopped by app; gRPC brings its own
-// threads, which parse and hand over and never wait for the store.
+// threads, which parse and hand over, or ask a store that answers at once, and never wait.
 //
 // A call fails (and Envoy then opens or closes by its failure_mode_deny) only when it is no question of ours
 // (INVALID_ARGUMENT), lacks its token, comes beyond kCallsInFlightMax, or the process ends. A store that is
@@ -49,7 +49,10 @@ struct ServerOptions {
 struct ServerContext {
   Executor& executor;  // of the gate
   server::GateService& gate;
-  std::function<config::ConfigPtr()> config;  // asked per call, on the executor
+  std::function<config::ConfigPtr()> config;  // thread-safe; asked per call
+  /// Thread-safe, where the gate's store never waits: asked on gRPC's threads, since to hand over costs
+  /// several times what a check does. Empty: every call goes to the executor.
+  std::function<Result<check::Answer>(check::Request)> check_now{};
 };
 
 class Server {

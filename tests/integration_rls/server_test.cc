@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "integration_rls/gate_world.h"
 #include "integration_rls/raw_call.h"
 #include "integration_rls/site.h"
 
@@ -39,6 +40,42 @@ TEST(Rls, AllowsUntilTheLimitAndRefusesWithTheWholeContract) {
   EXPECT_THAT(response.raw_body(), HasSubstr("RATE_LIMITED"));
   ASSERT_TRUE(site.ask(facts({{"user", "bob"}}), response).ok());
   EXPECT_EQ(response.overall_code(), RateLimitResponse::OK);
+}
+
+// A memory store is asked on gRPC's own threads, beside the HTTP loop.
+TEST(Rls, CallersAtOnceOverBothEdgesAreAdmittedExactlyAsOftenAsTheLimitSays) {
+  constexpr int kCallers = 8;
+  constexpr int kCallsEach = 50;
+  constexpr int kLimit = 150;
+  Site site(
+      "store: { memory: {} }\npolicies:\n  - { id: shared, match: { tenant: acme }, key: [tenant], limit: " +
+      std::to_string(kLimit) + ", window: 24h, algorithm: sliding-log, onStoreFailure: closed }\n" + kServer);
+  std::atomic<int> admitted = 0;
+  std::atomic<int> unanswered = 0;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < kCallers; ++caller) {
+    callers.emplace_back([&, over_http = caller % 2 == 0] {
+      histories::HttpCaller http(static_cast<std::uint16_t>(std::stoi(site.http_port)));
+      for (int i = 0; i < kCallsEach; ++i) {
+        if (over_http) {
+          const nlohmann::json said = http.post("/v1/check", {{"attributes", {{"tenant", "acme"}}}});
+          if (!said.contains("allowed"))
+            ++unanswered;
+          else if (said["allowed"] == true)
+            ++admitted;
+          continue;
+        }
+        RateLimitResponse response;
+        if (!site.ask(facts({{"tenant", "acme"}}), response).ok())
+          ++unanswered;
+        else if (response.overall_code() == RateLimitResponse::OK)
+          ++admitted;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(unanswered, 0);
+  EXPECT_EQ(admitted, kLimit);
 }
 
 TEST(Rls, WhatIsNoQuestionIsTheCallersError) {

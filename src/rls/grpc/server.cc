@@ -64,24 +64,21 @@ class Call {
   RateLimitResponse* response_;
 };
 
-/// May this caller ask? On the gate's executor. Without tokens the address decides: lint leaves loopback, or
+/// May this caller ask? Thread-safe. Without tokens the address decides: lint leaves loopback, or
 /// a client certificate, which TLS has verified by now.
 class Admission {
  public:
   [[nodiscard]] grpc::Status decide(const config::ConfigPtr& config, const Call& call) {
     const config::Server& server = config->server;
     if (server.tokens.empty() || (server.tls && server.tls->client_ca_file)) return grpc::Status::OK;
-    if (seen_ != config) {
-      access_.emplace(server);
-      seen_ = config;
-    }
+    const std::shared_ptr<const auth::Access> access = access_of(config);
     const auto& metadata = call.context().client_metadata();
     const auto header = metadata.find("authorization");
     const std::string_view authorization =
         header == metadata.end() ? std::string_view()
                                  : std::string_view(header->second.data(), header->second.size());
     const auth::AccessAnswer answer =
-        access_->decide({.authorization = authorization}, auth::ScopeSet{auth::Scope::check});
+        access->decide({.authorization = authorization}, auth::ScopeSet{auth::Scope::check});
     switch (answer.verdict) {
       case auth::AccessAnswer::Verdict::granted:
         return grpc::Status::OK;
@@ -94,8 +91,18 @@ class Admission {
   }
 
  private:
+  std::shared_ptr<const auth::Access> access_of(const config::ConfigPtr& config) {
+    const std::scoped_lock lock(mutex_);
+    if (seen_ != config) {
+      access_ = std::make_shared<const auth::Access>(config->server);
+      seen_ = config;
+    }
+    return access_;
+  }
+
+  std::mutex mutex_;
   config::ConfigPtr seen_;
-  std::optional<auth::Access> access_;
+  std::shared_ptr<const auth::Access> access_;
 };
 
 class Service final : public RateLimitService::CallbackService {
@@ -118,6 +125,10 @@ class Service final : public RateLimitService::CallbackService {
       call.finish(to_status(requests.error()));
       return reactor;
     }
+    if (context_.check_now && requests->size() == 1) {
+      ask_now(call, std::move(requests->front()));
+      return reactor;
+    }
     context_.executor.post([this, call = std::move(call), requests = *std::move(requests)]() mutable {
       ask(std::move(call), std::move(requests));
     });
@@ -125,6 +136,17 @@ class Service final : public RateLimitService::CallbackService {
   }
 
  private:
+  void ask_now(Call& call, check::Request request) {
+    const config::ConfigPtr config = context_.config();
+    if (const grpc::Status admitted = admission_.decide(config, call); !admitted.ok())
+      return call.finish(admitted);
+    request.refundable = false;
+    const Result<check::Answer> answer = context_.check_now(std::move(request));
+    if (!answer) return call.finish(to_status(answer.error()));
+    write_response({&*answer, 1}, config->server.legacy_headers, call.response());
+    call.finish(grpc::Status::OK);
+  }
+
   void ask(Call call, Requests requests) {
     if (call.abandoned()) return call.finish(grpc::Status::CANCELLED);  // it spends nothing
     const config::ConfigPtr config = context_.config();
