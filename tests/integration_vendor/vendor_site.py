@@ -20,6 +20,13 @@ class Site:
 
     def __init__(self, binary, folder, vendors):
         self.binary, self.folder, self.children = binary, pathlib.Path(folder), []
+        try:
+            self.begin(vendors)
+        except BaseException:
+            self.end()
+            raise
+
+    def begin(self, vendors):
         store, gates = "{ memory: {} }", 1
         if shutil.which("redis-server"):
             store, gates = f'{{ redis: {{ url: "redis://127.0.0.1:{self.redis()}", timeout: 2s }} }}', 2
