@@ -9,7 +9,8 @@ Duration ElapsedTime::at(WallTime now) {
 }
 
 void LeaseKeeper::take(std::uint64_t token, Duration now) {
-  kept_[token] = {now, now + std::chrono::seconds{lease_seconds()}};
+  const int seconds = floor_ == kExactlyOnceSecondsMin ? lease_seconds() : kLeaseSecondsMin;
+  kept_[token] = {now, now + std::chrono::seconds{seconds}};
 }
 
 void LeaseKeeper::settle(std::uint64_t token, Duration now) {

@@ -41,7 +41,8 @@ class LeaseKeeper {
  public:
   explicit LeaseKeeper(Duration handling_deadline) : handling_deadline_(handling_deadline) {}
 
-  /// Begins now; the lease that came with the delivery has lease_seconds().
+  /// Begins now, and is taken for the shortest lease: a delivery may have been on its way when the streams
+  /// heard of longer ones. Exactly-once: for lease_seconds(), which its receipt asks for.
   void take(std::uint64_t token, Duration now);
   /// Done with it: how long that took counts for later leases.
   void settle(std::uint64_t token, Duration now);
@@ -55,7 +56,7 @@ class LeaseKeeper {
   [[nodiscard]] Round round(Duration now);
 
   void exactly_once(bool on) { floor_ = on ? kExactlyOnceSecondsMin : kLeaseSecondsMin; }
-  /// Of new leases: what 99 of 100 deliveries were settled in, within the bounds.
+  /// Of extensions, and told to the streams: what 99 of 100 deliveries were settled in, within the bounds.
   [[nodiscard]] int lease_seconds() const { return std::max(seconds_, floor_); }
 
  private:

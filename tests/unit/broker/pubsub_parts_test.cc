@@ -105,6 +105,19 @@ TEST(PubsubLeases, FollowWhatHandlingTakes) {
   EXPECT_EQ(keeper.lease_seconds(), kLeaseSecondsMax);
 }
 
+TEST(PubsubLeases, OfADeliveryThatWasOnItsWayWhenTheyGrewDoNotRunOut) {
+  LeaseKeeper keeper(10min);
+  keeper.take(1, 0s);
+  keeper.settle(1, 30s);
+  (void)keeper.round(30s);
+  ASSERT_EQ(keeper.lease_seconds(), 30);
+  keeper.take(2, 31s);  // sent before the stream heard of it
+  EXPECT_TRUE(keeper.round(35s).extend.empty());
+  EXPECT_THAT(keeper.round(36s).extend, ElementsAre(2));
+  EXPECT_TRUE(keeper.round(60s).extend.empty());
+  EXPECT_THAT(keeper.round(61s).extend, ElementsAre(2));
+}
+
 TEST(PubsubLeases, AreExtendedBeforeTheirEndAndNotBeyondTheDeadline) {
   LeaseKeeper keeper(25s);
   keeper.take(1, 0s);
