@@ -19,6 +19,8 @@ void answer_json(Visit& visit, std::string body) {
       {.status = 200, .headers = {{"Content-Type", "application/json"}}, .body = std::move(body) + "\n"});
 }
 
+constexpr std::size_t kBracketBytes = 32;  // around the decisions of a batch
+
 /// Answers of a batch, each in its place; the last one to come answers the visit.
 struct Batch {
   VisitPtr visit;
@@ -28,12 +30,16 @@ struct Batch {
   void take(std::size_t place, std::string text) {
     decisions[place] = std::move(text);
     if (--missing > 0) return;
-    std::string body = "{\"decisions\":[";
+    std::size_t bytes = kBracketBytes;
+    for (const std::string& decision : decisions) bytes += decision.size() + 1;
+    std::string body;
+    body.reserve(bytes);
+    body += "{\"decisions\":[";
     for (std::size_t i = 0; i < decisions.size(); ++i) {
       if (i > 0) body += ',';
       body += decisions[i];
     }
-    answer_json(*visit, body + "]}");
+    answer_json(*visit, std::move(body += "]}"));
   }
 };
 
