@@ -162,7 +162,13 @@ Result<void> App::make_sinks() {
     const std::string& id = settings.stream->id;
     sinks_[id] = std::move(*sink);
     if (http->vendor.empty()) continue;
-    vendor_sinks_[id] = std::make_unique<VendorSink>(http->vendor, *desk_, loop_, *clock_, *sinks_[id]);
+    vendor_sinks_[id] = std::make_unique<VendorSink>(VendorSinkContext{
+        .vendor = http->vendor,
+        .vendors = *desk_,
+        .there = io_.loop(kServerLoop),
+        .home = loop_,
+        .inner = *sinks_[id],
+        .key_names = [desk = desk_.get(), vendor = http->vendor] { return desk->key_names(vendor); }});
   }
   return {};
 }

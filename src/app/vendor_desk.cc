@@ -41,6 +41,22 @@ void VendorDesk::inspect(const std::string& vendor, const core::Descriptor& attr
   vendors_->inspect(vendor, attributes, std::move(done));
 }
 
+void VendorDesk::freeze(const std::string& vendor, const core::Descriptor& attributes, Duration span,
+                        Done<vendor::Operated> done) {
+  vendors_->freeze(vendor, attributes, span, std::move(done));
+}
+
+void VendorDesk::thaw(const std::string& vendor, const core::Descriptor& attributes,
+                      Done<vendor::Operated> done) {
+  vendors_->thaw(vendor, attributes, std::move(done));
+}
+
+std::vector<std::string> VendorDesk::key_names(const std::string& vendor) const {
+  for (const core::VendorPtr& known : context_.snapshot.get()->vendors)
+    if (known->id == vendor) return known->key.names();
+  return {};
+}
+
 void VendorDesk::on_acquire(const std::string& vendor, std::string_view word) {
   context_.metrics.gate().vendor_acquire(vendor, word);
 }

@@ -39,8 +39,12 @@ class VendorDesk final : public server::VendorService, private vendor::Observer 
   void observe(vendor::ObserveCall call, Done<vendor::Observed> done) override;
   void inspect(const std::string& vendor, const core::Descriptor& attributes,
                Done<vendor::VendorStatus> done) override;
-  /// Thread-safe.
-  void post(Task task) { context_.io.post(std::move(task)); }
+  void freeze(const std::string& vendor, const core::Descriptor& attributes, Duration span,
+              Done<vendor::Operated> done) override;
+  void thaw(const std::string& vendor, const core::Descriptor& attributes,
+            Done<vendor::Operated> done) override;
+  /// What the key of a vendor names, as configured now; thread-safe.
+  [[nodiscard]] std::vector<std::string> key_names(const std::string& vendor) const;
 
  private:
   void on_acquire(const std::string& vendor, std::string_view word) override;

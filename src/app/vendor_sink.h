@@ -3,37 +3,45 @@
 // attempt, and no 429. On the drip loop.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <string>
+#include <vector>
 
-#include "app/vendor_desk.h"
 #include "base/guard.h"
 #include "broker/sink.h"
-#include "runtime/loop.h"
+#include "drip/json_payload.h"
+#include "server/vendor_service.h"
 
 namespace dripgate::app {
 
 /// A delivery that finds the vendor's store closed is tried again after this.
 inline constexpr Duration kVendorStoreWait = 1s;
 
+/// Everything outlives the sink.
+struct VendorSinkContext {
+  std::string vendor;
+  server::VendorService& vendors;
+  Executor& there;  // where `vendors` is asked
+  Executor& home;   // the drip's
+  broker::Sink& inner;
+  /// What the vendor's key names, as configured now: attributes of the event, else members of its payload.
+  std::function<std::vector<std::string>()> key_names;
+};
+
 class VendorSink final : public broker::Sink {
  public:
-  VendorSink(std::string vendor, VendorDesk& desk, runtime::Loop& home, const Clock& clock,
-             broker::Sink& inner)
-      : vendor_(std::move(vendor)), desk_(desk), home_(home), clock_(clock), inner_(inner) {}
+  explicit VendorSink(VendorSinkContext context) : context_(std::move(context)) {}
   void deliver(broker::Outgoing outgoing, std::move_only_function<void(broker::SinkAnswer)> done) override;
 
  private:
   using Finished = std::move_only_function<void(broker::SinkAnswer)>;
+  [[nodiscard]] core::Descriptor attributes_of(const broker::Message& message);
   void granted(broker::Outgoing outgoing, core::Descriptor attributes,
                const Result<vendor::Acquired>& acquired, Finished done);
   void answered(core::Descriptor attributes, std::string id, broker::SinkAnswer answer, Finished done);
 
-  std::string vendor_;
-  VendorDesk& desk_;
-  runtime::Loop& home_;
-  const Clock& clock_;
-  broker::Sink& inner_;
+  const VendorSinkContext context_;
+  drip::JsonPayload json_;
   Guard guard_;  // last
 };
 

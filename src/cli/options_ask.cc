@@ -105,6 +105,37 @@ void add_dlq(CLI::App& program, Run& run) {
       "  dripgate dlq purge payouts --older-than 7d");
 }
 
+void add_when(CLI::App& verb, Duration& duration, std::string& until) {
+  CLI::Option_group& when = *verb.add_option_group("when", "How long");
+  add_span(when, "--for", duration, "From now on for so long");
+  when.add_option("--until", until, "Until then, as 2026-08-03T14:02:00Z")->type_name("TIME");
+  when.require_option(1);
+}
+
+using VendorAction = VendorOptions::Action;
+
+void add_vendor_action(CLI::App& vendor, Run& run, const std::string& name, VendorAction action,
+                       const std::string& about) {
+  auto options = std::make_shared<VendorOptions>();
+  options->action = action;
+  CLI::App& verb = *vendor.add_subcommand(name, about);
+  verb.add_option("VENDOR", options->vendor, "Its id")->required();
+  verb.add_option("--attr", options->attributes, "An attribute of its key")->type_name("NAME=VALUE");
+  if (action == VendorAction::freeze) add_when(verb, options->duration, options->until);
+  verb.add_flag("--json", options->json, "The server's answer as it is");
+  add_server(verb, options->server);
+  verb.callback([&run, options] { run = [options] { return run_vendor(*options); }; });
+}
+
+void add_vendor(CLI::App& program, Run& run) {
+  CLI::App& vendor = *program.add_subcommand("vendor", "Keys at vendors: inspect, freeze, thaw");
+  vendor.require_subcommand(1);
+  add_vendor_action(vendor, run, "inspect", VendorAction::inspect, "Freeze, calls in flight, what is left");
+  add_vendor_action(vendor, run, "freeze", VendorAction::freeze, "Let no call start for a while");
+  add_vendor_action(vendor, run, "thaw", VendorAction::thaw, "End a freeze; starts follow the bucket");
+  vendor.footer("Example: dripgate vendor freeze hubspot --attr portal=42 --for 10m");
+}
+
 using OperateAction = OperateOptions::Action;
 
 void add_operate(CLI::App& program, Run& run, const std::string& name, OperateAction action, bool takes_key,
@@ -117,10 +148,7 @@ void add_operate(CLI::App& program, Run& run, const std::string& name, OperateAc
     verb.add_option("KEY", options->key, "The key, as its template renders it (values percent-encoded)")
         ->required();
   if (action == OperateAction::freeze) {
-    CLI::Option_group& when = *verb.add_option_group("when", "How long");
-    add_span(when, "--for", options->duration, "From now on for so long");
-    when.add_option("--until", options->until, "Until then, as 2026-08-03T14:02:00Z")->type_name("TIME");
-    when.require_option(1);
+    add_when(verb, options->duration, options->until);
     verb.footer("Example: dripgate freeze payouts merchant_8421:payout --for 10m");
   }
   add_server(verb, options->server);
@@ -163,6 +191,7 @@ void add_operate_verbs(CLI::App& program, Run& run) {
   add_inspect(program, run);
   add_explain(program, run);
   add_dlq(program, run);
+  add_vendor(program, run);
   add_operate(program, run, "freeze", OperateAction::freeze, true, "Let nobody use a key for a while");
   add_operate(program, run, "thaw", OperateAction::thaw, true, "End a freeze");
   add_operate(program, run, "reset", OperateAction::reset, true, "Forget what a key has used and booked");

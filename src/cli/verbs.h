@@ -103,6 +103,18 @@ struct OperateOptions {
 };
 int run_operate(const OperateOptions& options);
 
+struct VendorOptions {
+  enum class Action { inspect, freeze, thaw };
+  Action action = Action::inspect;
+  ServerAddress server;
+  std::string vendor;
+  std::vector<std::string> attributes;  // of its key: "portal=42"
+  std::string until;                    // RFC 3339
+  Duration duration{};                  // or from now on
+  bool json = false;
+};
+int run_vendor(const VendorOptions& options);
+
 struct InstancesOptions {
   std::string config = "dripgate.yaml";
   bool json = false;

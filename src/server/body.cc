@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/rfc3339.h"
+
 namespace dripgate::server {
 
 namespace {
@@ -87,6 +89,25 @@ Result<std::uint64_t> query_number(const http::Target& target, std::string_view 
   return fail(ErrorCode::invalid_argument, std::string(name) + " is '" + it->second +
                                                "'; accepted: a whole number from " + std::to_string(min) +
                                                " to " + std::to_string(max));
+}
+
+Result<WallTime> read_freeze_end(std::string_view body_text, WallTime now) {
+  static constexpr const char* kAccepted =
+      R"(accepted: {"until": "2026-08-03T14:02:00Z"} or {"for": "30s"}, one of them)";
+  const auto body = read_object(body_text, {"until", "for"});
+  if (!body) return std::unexpected(body.error());
+  if (body->size() != 1 || !body->begin()->is_string()) return fail(ErrorCode::invalid_argument, kAccepted);
+  const std::string text = body->begin()->get<std::string>();
+  if (body->contains("for")) {
+    const auto span = parse_span(text);
+    if (!span) return std::unexpected(span.error());
+    return now + *span;
+  }
+  const auto until = parse_rfc3339(text);
+  if (!until) return std::unexpected(until.error());
+  if (*until > now) return *until;
+  return fail(ErrorCode::invalid_argument,
+              "until is '" + text + "', which is past; to end a freeze: POST .../thaw");
 }
 
 Result<Duration> parse_span(std::string_view text) {

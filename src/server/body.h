@@ -29,6 +29,8 @@ inline constexpr std::size_t kAdminBodyBytesMax = 16u << 10;
 [[nodiscard]] Result<std::uint64_t> query_number(const http::Target& target, std::string_view name,
                                                  std::uint64_t otherwise, std::uint64_t min,
                                                  std::uint64_t max);
+/// {"until": RFC 3339, later than now} or {"for": "30s"}, one of them.
+[[nodiscard]] Result<WallTime> read_freeze_end(std::string_view body, WallTime now);
 /// "30s", "1.5h", "500ms", "2d"; 0 or more, at most 10 years.
 [[nodiscard]] Result<Duration> parse_span(std::string_view text);
 [[nodiscard]] std::optional<std::uint64_t> parse_number(std::string_view text);

@@ -166,7 +166,7 @@ void handle(const SitePtr& site, http::Request&& request, http::Reply&& reply) {
   const auto visit = std::make_shared<Visit>(site, config, found.endpoint->path, std::move(request),
                                              std::move(found.target), std::move(found.captured),
                                              std::get<std::string>(std::move(admitted)), std::move(reply));
-  if (!visit->captured.empty() && !visit->service().has_stream(visit->stream())) {
+  if (!visit->captured.empty() && !visit->of_vendor() && !visit->service().has_stream(visit->stream())) {
     return visit->answer(
         http::problem(404, "not-found", "stream '" + visit->stream() + "' is not in the config"));
   }
@@ -217,7 +217,7 @@ void Visit::answer(http::Response response) {
 }
 
 void Visit::audit(std::string_view action, std::string_view subject, std::string_view outcome) const {
-  site->context.log.audit(action, {{"stream", stream()},
+  site->context.log.audit(action, {{of_vendor() ? "vendor" : "stream", captured.at(0)},
                                    {"subject", subject},
                                    {"outcome", outcome},
                                    {"by", identity},

@@ -78,29 +78,9 @@ void show_key(const VisitPtr& visit) {
       }));
 }
 
-// {"until": RFC 3339} or {"for": "30s"}.
-Result<WallTime> freeze_end(const Visit& visit) {
-  static constexpr const char* kAccepted =
-      R"(accepted: {"until": "2026-08-03T14:02:00Z"} or {"for": "30s"}, one of them)";
-  const auto body = read_object(visit.request.body, {"until", "for"});
-  if (!body) return std::unexpected(body.error());
-  if (body->size() != 1 || !body->begin()->is_string()) return fail(ErrorCode::invalid_argument, kAccepted);
-  const std::string text = body->begin()->get<std::string>();
-  if (body->contains("for")) {
-    const auto span = parse_span(text);
-    if (!span) return std::unexpected(span.error());
-    return visit.service().now() + *span;
-  }
-  const auto until = parse_rfc3339(text);
-  if (!until) return std::unexpected(until.error());
-  if (*until > visit.service().now()) return *until;
-  return fail(ErrorCode::invalid_argument,
-              "until is '" + text + "', which is past; to end a freeze: POST .../thaw");
-}
-
 void freeze(const VisitPtr& visit) {
   if (auto query = check_query(visit->target, {}); !query) return visit->answer(problem_of(query.error()));
-  const auto until = freeze_end(*visit);
+  const auto until = read_freeze_end(visit->request.body, visit->service().now());
   if (!until) return visit->answer(problem_of(until.error()));
   const std::string& key = visit->captured[1];
   Json answer{{"stream", visit->stream()}, {"key", key}, {"frozenUntil", format_rfc3339(*until)}};

@@ -193,10 +193,23 @@ std::string render_acquired(const vendor::Acquired& acquired) {
 
 std::string render_observed(const vendor::Observed& observed) {
   ordered_json body;
+  const bool waits = observed.retry_after > Duration{0};
+  body["refused"] = observed.refused;
+  body["retryAfterSeconds"] =
+      waits ? ordered_json(rounded_up(observed.retry_after, 1s)) : ordered_json(nullptr);
+  body["retryAfterMs"] = waits ? ordered_json(rounded_up(observed.retry_after, 1ms)) : ordered_json(nullptr);
   body["frozenUntil"] = time_or_null(observed.frozen_until);
   body["remainingTokens"] = number_or_null(observed.remaining);
   body["applied"] = observed.applied;
-  if (observed.degraded) body["degraded"] = word_or_null(observed.degraded);
+  body["degraded"] = word_or_null(observed.degraded);
+  return to_text(body);
+}
+
+std::string render_operated(const std::string& vendor, const vendor::Operated& operated) {
+  ordered_json body;
+  body["vendor"] = vendor;
+  body["key"] = operated.key;
+  body["frozenUntil"] = time_or_null(operated.frozen_until);
   return to_text(body);
 }
 

@@ -17,6 +17,7 @@ inline constexpr std::size_t kVendorIdBytesMax = 64;
 [[nodiscard]] Result<vendor::ObserveCall> read_observe(std::string_view body);
 [[nodiscard]] std::string render_acquired(const vendor::Acquired& acquired);
 [[nodiscard]] std::string render_observed(const vendor::Observed& observed);
+[[nodiscard]] std::string render_operated(const std::string& vendor, const vendor::Operated& operated);
 [[nodiscard]] std::string render_vendor(const vendor::VendorStatus& status);
 
 }  // namespace dripgate::server

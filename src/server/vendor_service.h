@@ -13,6 +13,10 @@ class VendorService {
   virtual void observe(vendor::ObserveCall call, Done<vendor::Observed> done) = 0;
   virtual void inspect(const std::string& vendor, const core::Descriptor& attributes,
                        Done<vendor::VendorStatus> done) = 0;
+  virtual void freeze(const std::string& vendor, const core::Descriptor& attributes, Duration span,
+                      Done<vendor::Operated> done) = 0;
+  virtual void thaw(const std::string& vendor, const core::Descriptor& attributes,
+                    Done<vendor::Operated> done) = 0;
 };
 
 }  // namespace dripgate::server

@@ -69,6 +69,8 @@ struct Visit {
   /// Set for the endpoints of vendors.
   [[nodiscard]] VendorService& vendors() const { return *site->context.vendors; }
   [[nodiscard]] const std::string& stream() const { return captured.at(0); }
+  /// {id} is a vendor's, not a stream's.
+  [[nodiscard]] bool of_vendor() const { return route.starts_with("/v1/vendors/"); }
   void answer(http::Response response);
   /// One line of what an operator changed; `subject` is a key or a dead letter's number, or empty.
   void audit(std::string_view action, std::string_view subject, std::string_view outcome) const;

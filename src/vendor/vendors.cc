@@ -28,6 +28,7 @@ Acquired acquired_of(const core::VendorGrant& grant, PermitOf of) {
 
 void add_effect(Observed& observed, const core::VendorEffect& effect) {
   observed.frozen_until = effect.frozen_until;
+  if (effect.frozen_until) observed.retry_after = *effect.frozen_until - effect.now;
   observed.remaining = known(effect.remaining);
   const std::pair<bool, const char*> words[] = {{effect.froze, "freeze"},      {effect.lowered, "lowered"},
                                                 {effect.held, "held"},         {effect.settled, "settled"},
@@ -144,6 +145,11 @@ void Vendors::observe(const ObserveCall& call, Done<Observed> done) {
   Observed observed;
   observed.rubbish = reading.rubbish;
   observed.refused = reading.refusal != Refusal::none;
+  // Without a freeze: too many at once, one locked object, or a store that is away.
+  if (observed.refused)
+    observed.retry_after = std::max<Duration>(
+        reading.refusal == Refusal::rate ? reading.retry_after.value_or(kRefusedWait) : core::kPermitWaitMax,
+        asked->vendor->policy->freeze_floor);
   const bool local = call.id.starts_with(static_cast<char>(PermitOf::local));
   const auto permit = breaker_.admit(mono());
   if (!permit) return observe_degraded(*asked, *seen, std::move(observed), std::move(done));
@@ -188,6 +194,41 @@ void Vendors::inspect(const std::string& vendor, const core::Descriptor& attribu
       guard_.wrap([asked = *asked, done = std::move(done)](Result<core::VendorView> view) mutable {
         if (!view) return done(std::unexpected(std::move(view).error()));
         done(VendorStatus{.key = asked.key, .vendor = asked.vendor, .view = *std::move(view)});
+      }));
+}
+
+void Vendors::freeze(const std::string& vendor, const core::Descriptor& attributes, Duration span,
+                     Done<Operated> done) {
+  auto asked = find(vendor, attributes);
+  if (!asked) return done(std::unexpected(std::move(asked).error()));
+  if (span <= Duration{0} || span > kOperatorFreezeMax)
+    return done(
+        fail(ErrorCode::invalid_argument, "a freeze of a vendor key: accepted: more than 0, at most 24h"));
+  // Exactly so long: neither the floor of refusals in a row nor the cap of what vendors say decides.
+  auto policy = std::make_shared<core::VendorPolicy>(*asked->vendor->policy);
+  policy->freeze_floor = Duration{1};
+  policy->freeze_cap = span;
+  core::VendorObservation seen;
+  seen.verdict = core::VendorVerdict::refused;
+  seen.freeze = span;
+  operate(*asked, std::move(policy), seen, std::move(done));
+}
+
+void Vendors::thaw(const std::string& vendor, const core::Descriptor& attributes, Done<Operated> done) {
+  auto asked = find(vendor, attributes);
+  if (!asked) return done(std::unexpected(std::move(asked).error()));
+  core::VendorObservation seen;
+  seen.verdict = core::VendorVerdict::thaw;
+  operate(*asked, asked->vendor->policy, seen, std::move(done));
+}
+
+void Vendors::operate(const Asked& asked, core::VendorPolicyPtr policy, const core::VendorObservation& seen,
+                      Done<Operated> done) {
+  context_.store.observe(
+      {.key = asked.key, .policy = std::move(policy), .seen = seen},
+      guard_.wrap([key = asked.key, done = std::move(done)](Result<core::VendorEffect> effect) mutable {
+        if (!effect) return done(std::unexpected(std::move(effect).error()));
+        done(Operated{.key = key, .frozen_until = effect->frozen_until});
       }));
 }
 

@@ -18,6 +18,11 @@
 
 namespace dripgate::vendor {
 
+/// What the caller waits after a refusal of which nobody knows more.
+inline constexpr Duration kRefusedWait = std::chrono::seconds{1};
+/// Longest freeze by an operator, as of a config's freezeCap.
+inline constexpr Duration kOperatorFreezeMax = std::chrono::hours{24};
+
 /// Units by dimension; requests are 1 unless named.
 using Costs = std::map<std::string, core::Units, std::less<>>;
 
@@ -48,11 +53,18 @@ struct ObserveCall {
 
 struct Observed {
   std::optional<WallTime> frozen_until{};
+  Duration retry_after{};  // until the key may be asked again, by the store's clock; of a refusal never 0
   std::optional<core::Units> remaining{};
   std::vector<std::string> applied{};  // freeze, lowered, held, settled, returned, concurrency, older
   bool refused = false;                // the vendor refused the call
   int rubbish = 0;                     // headers that say nothing
   std::optional<core::FailureMode> degraded{};
+};
+
+/// What an operator's freeze or thaw has come to.
+struct Operated {
+  std::string key;
+  std::optional<WallTime> frozen_until;
 };
 
 struct VendorStatus {
@@ -89,12 +101,21 @@ class Vendors {
   void acquire(const AcquireCall& call, Done<Acquired> done);
   void observe(const ObserveCall& call, Done<Observed> done);
   void inspect(const std::string& vendor, const core::Descriptor& attributes, Done<VendorStatus> done);
+  /// An operator's: nobody starts for so long; the longest freeze wins, freezeCap does not bound it. It
+  /// counts as one refusal in a row. 0 < span <= kOperatorFreezeMax.
+  void freeze(const std::string& vendor, const core::Descriptor& attributes, Duration span,
+              Done<Operated> done);
+  /// Ends a freeze and the row of refusals; starts follow the bucket, which is empty. A vendor's own reset
+  /// that a limit waits for stays.
+  void thaw(const std::string& vendor, const core::Descriptor& attributes, Done<Operated> done);
 
  private:
   struct Asked {
     core::VendorPtr vendor;
     std::string key;
   };
+  void operate(const Asked& asked, core::VendorPolicyPtr policy, const core::VendorObservation& seen,
+               Done<Operated> done);
   [[nodiscard]] Result<Asked> find(const std::string& vendor, const core::Descriptor& attributes) const;
   void acquire_degraded(const Asked& asked, const core::VendorCosts& costs, Done<Acquired> done);
   void observe_degraded(const Asked& asked, const core::VendorObservation& seen, Observed observed,

@@ -118,7 +118,7 @@ class PipelineFixture : public ::testing::Test {
             .overflow_source = *overflow_source,
             .timer = *timer,
             .dead_letters = *letters,
-            .sink = sink,
+            .sink = *front,
             .flow = flow};
   }
 
@@ -183,6 +183,7 @@ class PipelineFixture : public ::testing::Test {
   broker::FlowControl flow;
   Watcher watcher;
   ScriptedSink sink{clock};
+  broker::Sink* front = &sink;  // what the pipeline delivers to
   std::unique_ptr<broker::EventSource> source;
   std::unique_ptr<broker::Publisher> overflow;
   std::unique_ptr<broker::EventSource> overflow_source;

@@ -16,10 +16,25 @@ struct FakeVendors final : VendorService {
   }
   void observe(vendor::ObserveCall call, Done<vendor::Observed> done) override {
     seen = std::move(call);
-    done(vendor::Observed{.frozen_until = kNow + 2s, .remaining = 0, .applied = {"freeze", "returned"}});
+    done(vendor::Observed{.frozen_until = kNow + 2s,
+                          .retry_after = 1'999'001us,
+                          .remaining = 0,
+                          .applied = {"freeze", "returned"},
+                          .refused = true});
   }
   void inspect(const std::string&, const core::Descriptor&, Done<vendor::VendorStatus> done) override {
     done(fail(ErrorCode::not_found, "no vendor 'x'; known: hubspot"));
+  }
+  void freeze(const std::string& vendor, const core::Descriptor& attributes, Duration span,
+              Done<vendor::Operated> done) override {
+    seen.vendor = vendor;
+    seen.attributes = attributes;
+    if (error) return done(std::unexpected(*error));
+    done(vendor::Operated{.key = "hubspot:42", .frozen_until = kNow + span});
+  }
+  void thaw(const std::string&, const core::Descriptor& attributes, Done<vendor::Operated> done) override {
+    seen.attributes = attributes;
+    done(vendor::Operated{.key = "hubspot:42", .frozen_until = {}});
   }
 };
 
@@ -36,7 +51,8 @@ class VendorRoutes : public ::testing::Test {
   FakeService service;
   FakeVendors vendors;
   obs::Metrics metrics;
-  obs::Log log{{.write = [](std::string_view) {}}};
+  std::string audit;
+  obs::Log log{{.write = [this](std::string_view line) { audit += line; }}};
   config::ConfigPtr config = std::make_shared<const config::Config>();
   Routes routes = make_routes({.service = service,
                                .config = [this] { return config; },
@@ -76,7 +92,10 @@ TEST_F(VendorRoutes, ErrorsAreProblemDocuments) {
   EXPECT_EQ(unknown.status, 404);
   EXPECT_NE(unknown.body.find("known: hubspot"), std::string::npos);
   vendors.error = Error{ErrorCode::unavailable, true, "closed"};
-  EXPECT_EQ(post("/v1/acquire", kAcquire).status, 503);
+  const auto closed = post("/v1/acquire", kAcquire);
+  EXPECT_EQ(closed.status, 503);
+  EXPECT_EQ(json::parse(closed.body)["type"], "/errors/limiter-unavailable") << "as a check says it";
+  EXPECT_EQ(http::value_of(closed.headers, "Retry-After"), "1");
   vendors.error.reset();
   vendors.acquired = {.impossible = true};
   EXPECT_EQ(post("/v1/acquire", kAcquire).status, 400) << "no wait helps";
@@ -91,7 +110,8 @@ TEST_F(VendorRoutes, AnObservationIsReadInAllItsForms) {
   EXPECT_EQ(
       json::parse(answer.body),
       json::parse(
-          R"({"frozenUntil":"2027-01-15T08:00:02.000Z","remainingTokens":0,"applied":["freeze","returned"]})"));
+          R"({"refused":true,"retryAfterSeconds":2,"retryAfterMs":2000,"frozenUntil":"2027-01-15T08:00:02.000Z",)"
+          R"("remainingTokens":0,"applied":["freeze","returned"],"degraded":null})"));
   EXPECT_EQ(vendors.seen.attributes.at("portal"), "42");
   EXPECT_EQ(vendors.seen.attributes.at("live"), "true");
   EXPECT_EQ(vendors.seen.answer.headers.size(), 3U);
@@ -100,6 +120,37 @@ TEST_F(VendorRoutes, AnObservationIsReadInAllItsForms) {
   EXPECT_EQ(post("/v1/observe", R"({"vendor":"a","status":200,"sentAt":"2027-01-15T08:00:00Z"})").status,
             200);
   EXPECT_EQ(vendors.seen.sent, kNow);
+}
+
+TEST_F(VendorRoutes, AVendorNeedsNoStreamOfItsName) {
+  http::Request request{
+      .method = "GET", .target = "/v1/vendors/x?portal=42", .headers = {{"Host", "127.0.0.1"}}, .body = {}};
+  request.peer = {.address = "127.0.0.1", .port = 1, .loopback = true};
+  std::optional<http::Response> answer;
+  routes.handler(std::move(request), [&](http::Response r) { answer = std::move(r); });
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(json::parse(answer->body)["detail"], "no vendor 'x'; known: hubspot");
+}
+
+TEST_F(VendorRoutes, AnOperatorFreezesAndThawsAKey) {
+  const auto frozen = post("/v1/vendors/hubspot/freeze?portal=42", R"({"for":"90s"})");
+  EXPECT_EQ(frozen.status, 200);
+  EXPECT_EQ(
+      json::parse(frozen.body),
+      json::parse(R"({"vendor":"hubspot","key":"hubspot:42","frozenUntil":"2027-01-15T08:01:30.000Z"})"));
+  EXPECT_EQ(vendors.seen.attributes.at("portal"), "42");
+  const auto thawed = post("/v1/vendors/hubspot/thaw?portal=43", "");
+  EXPECT_EQ(json::parse(thawed.body),
+            json::parse(R"({"vendor":"hubspot","key":"hubspot:42","frozenUntil":null})"));
+  EXPECT_EQ(vendors.seen.attributes.at("portal"), "43");
+  for (const char* wrong : {"", R"({"for":"soon"})", R"({"until":"2020-01-01T00:00:00Z"})",
+                            R"({"for":"1s","until":"2030-01-01T00:00:00Z"})"})
+    EXPECT_EQ(post("/v1/vendors/hubspot/freeze?portal=42", wrong).status, 400) << wrong;
+  EXPECT_EQ(post("/v1/vendors/hubspot/thaw?portal=42", R"({"for":"1s"})").status, 400);
+  EXPECT_NE(audit.find("vendor-freeze"), std::string::npos) << audit;
+  EXPECT_NE(audit.find("hubspot:42"), std::string::npos) << audit;
+  vendors.error = Error{ErrorCode::unavailable, true, "the store does not answer"};
+  EXPECT_EQ(post("/v1/vendors/hubspot/freeze?portal=42", R"({"for":"90s"})").status, 503);
 }
 
 }  // namespace

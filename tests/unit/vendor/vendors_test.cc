@@ -138,6 +138,57 @@ TEST_F(VendorsTest, ARefusalFreezesAndReportsLowerTheLimitTheySpeakOf) {
   EXPECT_EQ(words, "allowed frozen ");
 }
 
+TEST_F(VendorsTest, AnObservationSaysWhenToAskAgain) {
+  const auto in = [&](int status, AnswerHeaders headers, std::string reason = "") {
+    return observe({.status = status, .headers = std::move(headers), .reason = std::move(reason)})
+        ->retry_after;
+  };
+  EXPECT_EQ(in(200, {}), 0s);
+  EXPECT_EQ(in(500, {{"Retry-After", "7"}}), 0s) << "no limit did it";
+  EXPECT_EQ(in(429, {}, "lock_timeout"), core::kPermitWaitMax) << "one object is locked: nothing is frozen";
+  EXPECT_EQ(in(429, {{"Retry-After", "2"}}), 2s);
+  clock.advance(500ms);
+  EXPECT_EQ(in(200, {}), 1500ms) << "a success in flight: the freeze holds";
+  EXPECT_EQ(in(429, {{"Retry-After", "1"}}), 1500ms) << "a shorter hint does not shorten it";
+  clock.advance(10s);
+  store.broken = true;
+  vendor.on_store_failure = core::FailureMode::open;
+  EXPECT_EQ(in(429, {{"Retry-After", "2"}}), 2s) << "the vendor's own word where nobody keeps it";
+  EXPECT_EQ(in(429, {}), kRefusedWait);
+}
+
+TEST_F(VendorsTest, AnOperatorFreezesAKeyLongerThanAVendorMayAndThawsIt) {
+  const auto operated = [&](auto ask) {
+    std::optional<Result<Operated>> got;
+    ask([&](Result<Operated> answer) { got = std::move(answer); });
+    return got.value();
+  };
+  const auto freeze = [&](Duration span) {
+    return operated([&](auto done) { vendors.freeze("hubspot", {{"portal", "42"}}, span, std::move(done)); });
+  };
+  auto of_bucket = std::make_shared<core::VendorPolicy>(*vendor.policy);
+  of_bucket->limits.resize(1);
+  vendor.policy = of_bucket;
+  vendor.dimensions.resize(1);
+  const WallTime end = clock.now() + 2h;
+  EXPECT_EQ(freeze(2h)->frozen_until, end) << "freezeCap is 15 min";
+  EXPECT_EQ(freeze(1h)->frozen_until, end) << "the longest wins";
+  EXPECT_EQ(freeze(25h).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(freeze(0s).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(acquire()->retry_after, 2h + 100ms) << "and then at the bucket's pace";
+  EXPECT_TRUE(acquire("43")->allowed) << "another key";
+  clock.advance(1h);
+  const auto thawed =
+      operated([&](auto done) { vendors.thaw("hubspot", {{"portal", "42"}}, std::move(done)); });
+  EXPECT_EQ(thawed->key, "hubspot:hubspot:42");
+  EXPECT_FALSE(thawed->frozen_until);
+  EXPECT_EQ(acquire()->retry_after, 100ms) << "no volley: the bucket begins empty";
+  clock.advance(100ms);
+  EXPECT_TRUE(acquire()->allowed);
+  EXPECT_EQ(operated([&](auto done) { vendors.thaw("hubspto", {}, std::move(done)); }).error().code,
+            ErrorCode::not_found);
+}
+
 TEST_F(VendorsTest, H6_AnotherResourceSaysNothingAboutThisKey) {
   vendor.profile = "github";
   const AnswerHeaders search{
