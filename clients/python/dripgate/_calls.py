@@ -62,7 +62,7 @@ class Settings:
 
     def passes(self, error: LimiterUnavailableError, failure_mode: str | None, operation: str) -> bool:
         """Whether failure mode open decides; the hook is told."""
-        if _mode(failure_mode or self.failure_mode) != "open":
+        if _mode(failure_mode or self.failure_mode) != "open" or error.reason == "closed":
             return False
         self.tell(error, operation)
         return True
@@ -194,7 +194,7 @@ class Settlement:
         """What to raise in place of the call's result, if anything."""
         if self.reader_error is not None:
             return self.reader_error
-        if not is_rate_limited(self._outcome):
+        if not (is_rate_limited(self._outcome) or (observation is not None and observation.refused)):
             return None
         now = datetime.now(timezone.utc)
         delay, frozen_until = None, None

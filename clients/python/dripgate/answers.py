@@ -69,8 +69,9 @@ class Permit:
 
 @dataclass(frozen=True)
 class Observation:
-    """applied: what the vendor's answer changed."""
+    """refused: a limit of the vendor refused the call, in whatever form it says so. applied: what the vendor's answer changed."""
 
+    refused: bool
     frozen_until: str | None
     remaining_tokens: int | None
     retry_after_ms: int | None
@@ -131,6 +132,10 @@ def _number(value: object) -> int | None:
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
+# Dripgate has decided: its store is away, and the limit is closed then.
+_CLOSED_TYPE = "/errors/limiter-unavailable"
+
+
 def _body(answer: Answer, expected: int) -> bytes:
     if answer.status == expected:
         return answer.body
@@ -139,9 +144,11 @@ def _body(answer: Answer, expected: int) -> bytes:
         problem = _object(_parse(answer.body), "the problem")
     detail = _text(problem.get("detail")) or _text(problem.get("title")) or "no detail"
     message = f"Dripgate answered {answer.status}: {detail[:1000]}"
+    kind = _text(problem.get("type")) or "about:blank"
     if answer.status == 429 or answer.status >= 500 or answer.status < 400:
-        raise LimiterUnavailableError(message, "status", answer.status, answer.retry_after_ms)
-    raise RequestRefusedError(message, answer.status, _text(problem.get("type")) or "about:blank")
+        reason = "closed" if kind == _CLOSED_TYPE else "status"
+        raise LimiterUnavailableError(message, reason, answer.status, answer.retry_after_ms)
+    raise RequestRefusedError(message, answer.status, kind)
 
 
 def read_object(answer: Answer) -> Members:
@@ -223,6 +230,7 @@ def read_observation(answer: Answer) -> Observation:
     members = read_object(answer)
     applied = members.get("applied")
     return Observation(
+        refused=members.get("refused") is True,
         frozen_until=_text(members.get("frozenUntil")),
         remaining_tokens=_number(members.get("remainingTokens")),
         retry_after_ms=_number(members.get("retryAfterMs")),

@@ -11,7 +11,8 @@ class LimiterUnavailableError(DripgateError):
     """No usable answer from Dripgate: it is away, too slow, over its own capacity, or something else answers in its place."""
 
     def __init__(self, message: str, reason: str, status: int | None = None, retry_after_ms: int | None = None) -> None:
-        """reason: timeout, connection, status or answer; status: of the HTTP answer; retry_after_ms: what a 429 or 503 asked for."""
+        """reason: timeout, connection, status, answer, or closed (Dripgate's store is away and the vendor's onStoreFailure is
+        closed: so in every failure mode); status: of the HTTP answer; retry_after_ms: what a 429 or 503 asked for."""
         super().__init__(message, reason, status, retry_after_ms)
         self.message = message
         self.reason = reason

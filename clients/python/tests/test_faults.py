@@ -59,6 +59,13 @@ class Faults(ClientCase):
         self.assertEqual(told, ["check timeout", "check timeout", "acquire timeout"])
         self.unavailable("timeout", client.check, ATTRIBUTES, failure_mode="closed")
 
+    def test_what_dripgate_has_decided_closed_stays_closed_in_failure_mode_open(self) -> None:
+        problem = {"type": "/errors/limiter-unavailable", "detail": "the store does not answer, and onStoreFailure is closed"}
+        _, client = self.site(always(503, problem), failure_mode="open")
+        self.unavailable("closed", client.acquire, "hubspot", {})
+        _, busy = self.site(always(503, {"type": "/errors/unavailable", "detail": "busy"}), failure_mode="open")
+        self.assertEqual(busy.acquire("hubspot", {}).degraded, "open")
+
     def test_what_is_no_answer_of_dripgate_counts_as_unavailable(self) -> None:
         rubbish: list[tuple[Behaviour, str]] = [
             (always(200, b"<html>login</html>"), "answer"),

@@ -31,6 +31,9 @@ function textsOf(value: unknown): string[] {
 /** Statuses that say nothing about the request: another try, or the failure mode. */
 const isUnavailable = (status: number): boolean => status === 429 || status >= 500 || status < 400;
 
+/** Dripgate has decided: its store is away, and the limit is closed then. */
+const CLOSED_TYPE = "/errors/limiter-unavailable";
+
 /** The answer's body, if its status is the expected one. */
 export function bodyOf(answer: Answer, expected: number): string {
   const text = answer.body.toString("utf8");
@@ -43,8 +46,10 @@ export function bodyOf(answer: Answer, expected: number): string {
   }
   const detail = textOrNull(problem["detail"]) ?? textOrNull(problem["title"]) ?? "no detail";
   const message = `Dripgate answered ${answer.status}: ${detail.slice(0, 1000)}`;
-  if (isUnavailable(answer.status)) throw new LimiterUnavailableError(message, "status", answer.status, answer.retryAfterMs);
-  throw new RequestRefusedError(message, answer.status, textOrNull(problem["type"]) ?? "about:blank");
+  const type = textOrNull(problem["type"]) ?? "about:blank";
+  const reason = type === CLOSED_TYPE ? "closed" : "status";
+  if (isUnavailable(answer.status)) throw new LimiterUnavailableError(message, reason, answer.status, answer.retryAfterMs);
+  throw new RequestRefusedError(message, answer.status, type);
 }
 
 export const objectOf = (answer: Answer): Members => membersOf(parse(bodyOf(answer, 200)), "the answer");
@@ -91,6 +96,7 @@ export function readPermit(answer: Answer): Permit {
 export function readObservation(answer: Answer): Observation {
   const members = objectOf(answer);
   return {
+    refused: members["refused"] === true,
     frozenUntil: textOrNull(members["frozenUntil"]),
     remainingTokens: numberOrNull(members["remainingTokens"]),
     retryAfterMs: numberOrNull(members["retryAfterMs"]),

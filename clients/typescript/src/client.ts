@@ -109,7 +109,7 @@ export class Dripgate {
         observed = await this.#settle({ vendor, attributes, id: permit.id, status: outcome.status ?? unknown, headers: outcome.headers, sentAt, cost });
       }
       const cause = "value" in result ? result.value : result.error;
-      if (isRateLimited(outcome)) throw refusedByVendor(vendor, outcome, observed, cause);
+      if (observed?.refused === true || isRateLimited(outcome)) throw refusedByVendor(vendor, outcome, observed, cause);
     };
     let value: T;
     try {
@@ -161,7 +161,7 @@ export class Dripgate {
       return await ask();
     } catch (error) {
       const mode = options.failureMode ?? this.#options.failureMode ?? "closed";
-      if (!(error instanceof LimiterUnavailableError) || mode !== "open") throw error;
+      if (!(error instanceof LimiterUnavailableError) || error.reason === "closed" || mode !== "open") throw error;
       this.#options.onUnavailable?.(error, operation);
       return open;
     }

@@ -3,8 +3,8 @@ export class DripgateError extends Error {
   override name = "DripgateError";
 }
 
-/** Why there is no usable answer. */
-export type UnavailableReason = "timeout" | "connection" | "status" | "answer";
+/** Why there is no usable answer; closed: Dripgate's store is away and the vendor's onStoreFailure is closed, in every failure mode. */
+export type UnavailableReason = "timeout" | "connection" | "status" | "answer" | "closed";
 
 /** No usable answer from Dripgate: it is away, too slow, over its own capacity, or something else answers in its place. */
 export class LimiterUnavailableError extends DripgateError {

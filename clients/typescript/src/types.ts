@@ -98,6 +98,8 @@ export interface ObserveRequest {
 }
 
 export interface Observation {
+  /** A limit of the vendor refused the call, in whatever form the vendor says so. */
+  refused: boolean;
   frozenUntil: string | null;
   remainingTokens: number | null;
   retryAfterMs: number | null;

@@ -44,6 +44,14 @@ test("in failure mode open the request passes, marked as degraded, and the hook 
   await assert.rejects(dripgate.check(CHECK, { failureMode: "closed" }), unavailable("timeout"));
 });
 
+test("what Dripgate has decided closed stays closed in failure mode open", async () => {
+  const problem = { type: "/errors/limiter-unavailable", status: 503, detail: "vendor 'hubspot': the store does not answer, and onStoreFailure is closed" };
+  const { dripgate } = await site((response) => { answer(response, 503, problem, { "Retry-After": "1" }); }, { failureMode: "open" });
+  await assert.rejects(dripgate.acquire("hubspot", {}), unavailable("closed"));
+  const busy = await site((response) => { answer(response, 503, { type: "/errors/unavailable", detail: "busy" }); }, { failureMode: "open" });
+  assert.equal((await busy.dripgate.acquire("hubspot", {})).degraded, "open");
+});
+
 test("what is no answer of Dripgate counts as unavailable: rubbish, pages, redirects, half an answer", async () => {
   const rubbish: [Behaviour, string][] = [
     [(response) => { answer(response, 200, "<html>login</html>"); }, "answer"],
