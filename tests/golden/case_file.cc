@@ -36,7 +36,7 @@ CaseFile read_case(const std::string& path) {
       continue;
     }
     block = nullptr;
-    if (words[0] == "policy" || words[0] == "stream") {
+    if (words[0] == "policy" || words[0] == "stream" || words[0] == "vendor") {
       block = &file.yaml;
       continue;
     }

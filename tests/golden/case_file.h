@@ -17,7 +17,7 @@ struct Line {
 
 struct CaseFile {
   std::string path;
-  std::string yaml;                  // the indented block after "policy" or "stream"
+  std::string yaml;                  // the indented block after "policy", "stream" or "vendor"
   std::vector<Line> lines;           // everything else, comments and blank lines left out
   std::vector<std::string> reloads;  // the indented blocks after "reload", in order
 };
