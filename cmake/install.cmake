@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 # All rooms as one object that shows dripgate::v1 and nothing else: a program may use another Asio than the one inside,
 # or the same one compiled otherwise. Groups of inline functions are dissolved first, or the linker would take those of
 # the program for ours, which are local then.
-set(library_rooms base core config sqlite net redis store check render runtime embed)
+set(library_rooms base core config sqlite net redis store check render runtime vendor embed)
 foreach(room ${library_rooms})
   list(APPEND library_objects $<TARGET_OBJECTS:${room}>)
   string(APPEND library_lines "$<JOIN:$<TARGET_OBJECTS:${room}>,\n>\n")

@@ -27,20 +27,47 @@ void add_text(JsonText& json, std::string_view name, std::string_view text) {
   if (!text.empty()) json.name(name).text(text);
 }
 
+void add_limit(JsonText& json, const v1::Limit& limit, std::string_view dimension = {}) {
+  json.open('{');
+  json.name("algorithm").text(core::to_string(static_cast<core::Algorithm>(limit.algorithm)));
+  json.name("limit").number(limit.limit);
+  json.name("window").text(span_text(limit.window));
+  if (limit.algorithm == v1::Algorithm::token_bucket || limit.capacity != 0)
+    json.name("capacity").number(limit.capacity);
+  add_text(json, "timezone", limit.timezone);
+  add_text(json, "dimension", dimension);
+  json.close('}');
+}
+
 void add_limits(JsonText& json, const std::vector<v1::Limit>& limits) {
   if (limits.empty()) return;
   json.name("limits").open('[');
-  for (const v1::Limit& limit : limits) {
-    json.open('{');
-    json.name("algorithm").text(core::to_string(static_cast<core::Algorithm>(limit.algorithm)));
-    json.name("limit").number(limit.limit);
-    json.name("window").text(span_text(limit.window));
-    if (limit.algorithm == v1::Algorithm::token_bucket || limit.capacity != 0)
-      json.name("capacity").number(limit.capacity);
-    add_text(json, "timezone", limit.timezone);
+  for (const v1::Limit& limit : limits) add_limit(json, limit);
+  json.close(']');
+}
+
+void add_vendor(JsonText& json, const v1::VendorOptions& options) {
+  json.name("id").text(options.vendor);
+  add_text(json, "key", options.key);
+  if (!options.limits.empty()) {
+    json.name("limits").open('[');
+    for (const v1::VendorLimit& one : options.limits) add_limit(json, one.limit, one.dimension);
+    json.close(']');
+  }
+  if (options.concurrent != 0) {
+    json.name("inFlight").open('{');
+    json.name("concurrent").number(options.concurrent);
+    json.name("lease").text(span_text(options.lease));
     json.close('}');
   }
-  json.close(']');
+  json.name("profile").text(options.profile);
+  json.name("freezeFloor").text(span_text(options.freeze_floor));
+  json.name("freezeCap").text(span_text(options.freeze_cap));
+  json.name("syncThreshold").text(std::to_string(options.sync_percent) + '%');
+  if (options.on_store_failure)
+    json.name("onStoreFailure")
+        .text(core::to_string(static_cast<core::FailureMode>(*options.on_store_failure)));
+  if (options.local_share != 1) json.name("localShare").number(options.local_share);
 }
 
 void add_match(JsonText& json, const v1::Policy& policy) {
@@ -201,6 +228,15 @@ std::string code_stream(const v1::SchedulerOptions& options) {
   json.name("store").raw(R"({"memory":{}})");
   json.close('}');
   return text + "\n";
+}
+
+std::string code_vendor(const v1::VendorOptions& options) {
+  std::string text = "{\"vendors\":[\n";
+  JsonText json(text);
+  json.open('{');
+  add_vendor(json, options);
+  json.close('}');
+  return text + "],\"store\":{\"memory\":{}}}\n";
 }
 
 Result<config::Store> code_store(const std::string& sqlite_path) {

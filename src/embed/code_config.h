@@ -10,6 +10,7 @@
 #include "dripgate/policy.h"
 #include "dripgate/scheduler.h"
 #include "dripgate/store.h"
+#include "dripgate/vendor.h"
 
 namespace dripgate::embed {
 
@@ -17,6 +18,8 @@ namespace dripgate::embed {
 [[nodiscard]] std::string code_policies(const std::vector<v1::Policy>& policies);
 /// A stream with these limits; its topics are never used.
 [[nodiscard]] std::string code_stream(const v1::SchedulerOptions& options);
+
+[[nodiscard]] std::string code_vendor(const v1::VendorOptions& options);
 
 /// Errors: invalid_argument, one line per problem.
 [[nodiscard]] Result<config::Store> code_store(const std::string& sqlite_path);

@@ -21,6 +21,7 @@ class FileHost final : public Host {
   void run(Task task) override { here() ? task() : void(loop_.run(std::move(task))); }
   store::CounterStore& counters() override { return stores_.counters(); }
   store::BookingStore& bookings() override { return stores_.bookings(); }
+  store::VendorStore& vendors() override { return stores_.vendors(); }
   Executor& executor() override { return loop_; }
 
  private:

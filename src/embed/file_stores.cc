@@ -13,6 +13,7 @@ Result<void> FileStores::open() {
   database_ = std::move(*opened);
   counters_ = store::make_sqlite_counter_store(*database_, clock_);
   bookings_ = store::make_sqlite_booking_store(*database_, clock_);
+  vendors_ = store::make_sqlite_vendor_store(*database_, clock_);
   return {};
 }
 
@@ -25,6 +26,7 @@ void FileStores::end_turn() {
   }
   // A full disk says no to this turn only: the connection is whole.
   if (committed.error().code == ErrorCode::full) return;
+  vendors_.reset();
   bookings_.reset();
   counters_.reset();
   database_.reset();
@@ -106,6 +108,24 @@ void FileStores::Bookings::thaw(std::string key, Done<void> done) {
 
 void FileStores::Bookings::reset(std::string key, Done<void> done) {
   if (file.works(done)) file.bookings_->reset(std::move(key), file.durable(std::move(done)));
+}
+
+void FileStores::Vendors::acquire(store::VendorAcquire call, Done<core::VendorGrant> done) {
+  if (file.works(done)) file.vendors_->acquire(std::move(call), file.durable(std::move(done)));
+}
+
+void FileStores::Vendors::observe(store::VendorObserve call, Done<core::VendorEffect> done) {
+  if (file.works(done)) file.vendors_->observe(std::move(call), file.durable(std::move(done)));
+}
+
+void FileStores::Vendors::inspect(std::string key, core::VendorPolicyPtr policy,
+                                  Done<core::VendorView> done) {
+  if (file.works(done))
+    file.vendors_->inspect(std::move(key), std::move(policy), file.durable(std::move(done)));
+}
+
+void FileStores::Vendors::reset(std::string key, Done<void> done) {
+  if (file.works(done)) file.vendors_->reset(std::move(key), file.durable(std::move(done)));
 }
 
 void FileStores::Bookings::inspect(std::string key, core::BookingPolicyPtr policy, Done<core::KeyView> done) {

@@ -1,6 +1,6 @@
-// FileStores: counters and bookings of one SQLite file, answered once their turn is committed. A failed
-// commit makes its turn void and its calls hear the error; the file is then opened again after a bounded
-// wait, and until it is there every call is `unavailable`. Single-threaded, on the loop.
+// FileStores: counters, bookings and vendor keys of one SQLite file, answered once their turn is committed. A
+// failed commit makes its turn void and its calls hear the error; the file is then opened again after a
+// bounded wait, and until it is there every call is `unavailable`. Single-threaded, on the loop.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "sqlite/database.h"
 #include "store/booking_store.h"
 #include "store/counter_store.h"
+#include "store/vendor_store.h"
 
 namespace dripgate::embed {
 
@@ -29,6 +30,7 @@ class FileStores {
 
   [[nodiscard]] store::CounterStore& counters() { return safe_counters_; }
   [[nodiscard]] store::BookingStore& bookings() { return safe_bookings_; }
+  [[nodiscard]] store::VendorStore& vendors() { return safe_vendors_; }
 
  private:
   struct Counters final : store::CounterStore {
@@ -54,6 +56,15 @@ class FileStores {
     FileStores& file;
   };
 
+  struct Vendors final : store::VendorStore {
+    explicit Vendors(FileStores& of) : file(of) {}
+    void acquire(store::VendorAcquire call, Done<core::VendorGrant> done) override;
+    void observe(store::VendorObserve call, Done<core::VendorEffect> done) override;
+    void inspect(std::string key, core::VendorPolicyPtr policy, Done<core::VendorView> done) override;
+    void reset(std::string key, Done<void> done) override;
+    FileStores& file;
+  };
+
   void reopen();
   /// False, and `done` has heard it: the file does not work right now.
   template <class T>
@@ -66,9 +77,11 @@ class FileStores {
   Clock& clock_;
   Counters safe_counters_{*this};
   Bookings safe_bookings_{*this};
+  Vendors safe_vendors_{*this};
   std::unique_ptr<sqlite::Database> database_;  // null: it is opened again later
   std::unique_ptr<store::CounterStore> counters_;
   std::unique_ptr<store::BookingStore> bookings_;
+  std::unique_ptr<store::VendorStore> vendors_;
   int failures_ = 0;  // in a row
 };
 

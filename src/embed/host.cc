@@ -4,8 +4,11 @@
 
 #include "embed/answer.h"
 #include "embed/code_config.h"
+#include "store/memory/stores.h"
 
 namespace dripgate::v1 {
+
+Store::Impl::Impl() : local_vendors_(store::make_memory_vendor_store(steady_)) {}
 
 void Store::Impl::start(Task end_turn) {
   loop_.start(std::move(end_turn));

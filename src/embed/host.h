@@ -15,6 +15,7 @@
 #include "store/booking_store.h"
 #include "store/counter_store.h"
 #include "store/failover/local_counters.h"
+#include "store/vendor_store.h"
 
 namespace dripgate::v1 {
 
@@ -34,6 +35,7 @@ class Store::Impl {
   // Inside enter() or run():
   [[nodiscard]] virtual store::CounterStore& counters() = 0;
   [[nodiscard]] virtual store::BookingStore& bookings() = 0;
+  [[nodiscard]] virtual store::VendorStore& vendors() = 0;
   /// Of what lives with the stores: its tasks are as those of enter().
   [[nodiscard]] virtual Executor& executor() = 0;
   [[nodiscard]] virtual std::size_t shard(std::string_view) const { return 0; }
@@ -41,17 +43,19 @@ class Store::Impl {
   [[nodiscard]] virtual dripgate::Result<void> open_bookings() { return {}; }
 
   [[nodiscard]] store::LocalCounters& local() { return local_; }
+  [[nodiscard]] store::VendorStore& local_vendors() { return *local_vendors_; }
   [[nodiscard]] Clock& steady() { return steady_; }  // wall time that does not step
   [[nodiscard]] runtime::Loop& loop() { return loop_; }
 
  protected:
-  Impl() = default;
+  Impl();
   void start(Task end_turn);
   [[nodiscard]] bool here() const { return thread_.load() == std::this_thread::get_id(); }
 
   runtime::RealClock clock_;
   runtime::ScaledClock steady_{clock_.now(), 1};
   store::LocalCounters local_{steady_};
+  std::unique_ptr<store::VendorStore> local_vendors_;
   runtime::Loop loop_;
 
  private:

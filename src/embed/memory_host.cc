@@ -23,6 +23,7 @@ class MemoryHost final : public Host, private Executor {
   bool waits_for_itself() const override { return false; }
   store::CounterStore& counters() override { return *counters_; }
   store::BookingStore& bookings() override { return *bookings_; }
+  store::VendorStore& vendors() override { return *vendors_; }
   Executor& executor() override { return *this; }
 
  private:
@@ -35,6 +36,7 @@ class MemoryHost final : public Host, private Executor {
   std::mutex mutex_;
   std::unique_ptr<store::CounterStore> counters_ = store::make_memory_counter_store(clock_);
   std::unique_ptr<store::BookingStore> bookings_ = store::make_memory_booking_store(clock_);
+  std::unique_ptr<store::VendorStore> vendors_ = store::make_memory_vendor_store(clock_);
 };
 
 }  // namespace

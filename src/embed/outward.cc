@@ -45,18 +45,6 @@ v1::Outcome outcome_of(check::Kind kind) {
   std::unreachable();
 }
 
-v1::FailureMode mode_of(core::FailureMode mode) {
-  switch (mode) {
-    case core::FailureMode::local:
-      return v1::FailureMode::local;
-    case core::FailureMode::open:
-      return v1::FailureMode::open;
-    case core::FailureMode::closed:
-      return v1::FailureMode::closed;
-  }
-  std::unreachable();
-}
-
 v1::Algorithm algorithm_of(core::Algorithm algorithm) {
   switch (algorithm) {
     case core::Algorithm::fixed_window:
@@ -129,6 +117,18 @@ v1::Limit outward(const core::Limit& limit) {
           .timezone = limit.zone == nullptr ? std::string() : limit.zone->name};
 }
 
+v1::FailureMode outward(core::FailureMode mode) {
+  switch (mode) {
+    case core::FailureMode::local:
+      return v1::FailureMode::local;
+    case core::FailureMode::open:
+      return v1::FailureMode::open;
+    case core::FailureMode::closed:
+      return v1::FailureMode::closed;
+  }
+  std::unreachable();
+}
+
 v1::Decision outward(const check::Answer& answer, bool legacy) {
   v1::Decision out{.outcome = outcome_of(answer.kind),
                    .status = render::status_of(answer),
@@ -136,7 +136,7 @@ v1::Decision outward(const check::Answer& answer, bool legacy) {
                    .refund_id = answer.refund_id,
                    .headers = render::gate_headers(answer, legacy)};
   if (answer.deciding() != nullptr) add_deciding(out, *answer.deciding());
-  if (answer.degraded) out.degraded = mode_of(*answer.degraded);
+  if (answer.degraded) out.degraded = outward(*answer.degraded);
   for (const check::PolicyAnswer& policy : answer.policies) out.policies.push_back(decision_of(policy));
   out.headers.emplace_back("Cache-Control", "no-store");
   if (!answer.allowed()) out.problem = render::refusal_document(answer);

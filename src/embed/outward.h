@@ -10,6 +10,7 @@
 namespace dripgate::embed {
 
 [[nodiscard]] v1::Limit outward(const core::Limit& limit);
+[[nodiscard]] v1::FailureMode outward(core::FailureMode mode);
 /// `legacy` adds X-RateLimit-* to the headers.
 [[nodiscard]] v1::Decision outward(const check::Answer& answer, bool legacy);
 [[nodiscard]] v1::Explanation outward(const check::Explanation& explanation, bool legacy);

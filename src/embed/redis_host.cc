@@ -29,6 +29,7 @@ class RedisHost final : public Host {
     counters_ = store::make_redis_counter_store(
         *checks_,
         {.key_prefix = store_.key_prefix, .cluster = store_.layout == config::RedisStore::Layout::cluster});
+    vendors_ = store::make_redis_vendor_store(*checks_, store_.key_prefix);
     instances_ = std::make_unique<store::Instances>(*checks_, loop_, store_.key_prefix,
                                                     [this](int count) { local_.set_instances(count); });
     start([] {});
@@ -58,6 +59,7 @@ class RedisHost final : public Host {
   void run(Task task) override { here() ? task() : void(loop_.run(std::move(task))); }
   store::CounterStore& counters() override { return *counters_; }
   store::BookingStore& bookings() override { return *bookings_; }
+  store::VendorStore& vendors() override { return *vendors_; }
   Executor& executor() override { return loop_; }
   std::size_t shard(std::string_view key) const override { return checks_->shard(key); }
 
@@ -83,6 +85,7 @@ class RedisHost final : public Host {
   const config::RedisStore store_;
   std::unique_ptr<redis::Client> checks_;
   std::unique_ptr<store::CounterStore> counters_;
+  std::unique_ptr<store::VendorStore> vendors_;
   std::unique_ptr<store::Instances> instances_;
   std::unique_ptr<redis::Client> booking_client_;
   std::unique_ptr<store::BookingStore> bookings_;

@@ -45,7 +45,7 @@ def await_that(condition, what):
 
 def headers_compile(prefix, scratch):
     headers = sorted((prefix / "include/dripgate").glob("*.h"))
-    check({"limiter.h", "policy.h", "decision.h", "scheduler.h"} <= {h.name for h in headers}, f"headers: {headers}")
+    check({"limiter.h", "policy.h", "decision.h", "scheduler.h", "vendor.h"} <= {h.name for h in headers}, f"headers: {headers}")
     # In one file each, forwards and backwards: so each header comes before what it could lean on.
     for compiler, order in (("g++", headers), ("clang++-19", headers[::-1])):
         together = scratch / "headers.cc"
@@ -158,6 +158,15 @@ def own_consumer_loses_nothing(folder, scratch):
     print(f"own_consumer: {len(wanted)} events in {len(windows)} windows, at most {max(windows.values())} in one, {again} again")
 
 
+def vendor_worker_keeps_to_what_the_vendor_takes(folder):
+    jobs, limit = 40, 10  # the worker believes in 20 per second
+    words = run(folder / "vendor_worker", jobs, limit, timeout=PATIENCE).split()
+    done, refused, most = (int(words[words.index(name) + 1]) for name in ("done", "refused", "most"))
+    check((done, most <= limit) == (jobs, True), f"vendor_worker: {words}")
+    check(refused < jobs, f"a refusal stops the others: {words}")
+    print(f"vendor_worker: {done} jobs, {refused} calls refused")
+
+
 def main():
     missing = [program for program in ("g++", "clang++-19", "cmake", "ninja") if shutil.which(program) is None]
     if missing:
@@ -170,6 +179,7 @@ def main():
         check("dripgate" in run(prefix / "bin/dripgate", "--version"), "the installed binary runs")
         headers_compile(prefix, scratch)
         embed_holds_the_contract(build_example("embed", prefix, scratch))
+        vendor_worker_keeps_to_what_the_vendor_takes(build_example("vendor_worker", prefix, scratch))
         own_consumer_loses_nothing(build_example("own_consumer", prefix, scratch), scratch)
     print("the installed library holds")
     return 0

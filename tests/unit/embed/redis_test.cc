@@ -7,6 +7,7 @@
 
 #include "dripgate/limiter.h"
 #include "dripgate/scheduler.h"
+#include "dripgate/vendor.h"
 #include "support/redis/redis_cluster.h"
 #include "support/redis/redis_sentinels.h"
 #include "support/redis/redis_server.h"
@@ -46,6 +47,27 @@ void expect_shared(const RedisOptions& options) {
   EXPECT_TRUE(second.check(request)->allowed());
 }
 
+/// One refusal stops whoever shares the Redis.
+void expect_frozen(const RedisOptions& options) {
+  const auto open = [&] {
+    return Vendor::open({.vendor = "crm",
+                         .limits = {{.limit = Limit::bucket(100, 100, std::chrono::seconds{1})}},
+                         .on_store_failure = FailureMode::closed,
+                         .store = *Store::redis(options)});
+  };
+  auto first = open();
+  auto second = open();
+  ASSERT_TRUE(first && second);
+  EXPECT_TRUE(second->acquire({})->allowed);
+  const auto told = first->observe({}, {.answer = {.status = 429, .headers = {{"Retry-After", "600"}}}});
+  ASSERT_TRUE(told) << told.error().detail;
+  const auto denied = second->acquire({});
+  EXPECT_FALSE(denied->allowed);
+  EXPECT_FALSE(denied->degraded);
+  EXPECT_EQ(denied->frozen_until, told->frozen_until);
+  EXPECT_EQ(second->inspect({})->in_flight, 1U);
+}
+
 /// Reservations belong to their ids, whoever asks.
 void expect_booked(const RedisOptions& options) {
   const auto open = [&] {
@@ -71,6 +93,7 @@ TEST(LibraryOnRedis, SharesLimitsAndBookingsOnOneServerWithAPassword) {
   const RedisOptions options{
       .nodes = {server.address()}, .password = "s3cret", .timeout = kPatient, .key_prefix = "mine:"};
   expect_shared(options);
+  expect_frozen(options);
   expect_booked(options);
   EXPECT_NE(server.ask({"KEYS", "mine:*"}), "");
 }
@@ -90,6 +113,7 @@ TEST(LibraryOnRedis, SharesLimitsAndBookingsOnACluster) {
   const RedisOptions options{
       .layout = Layout::cluster, .nodes = {cluster.node(0).address()}, .timeout = kPatient};
   expect_shared(options);
+  expect_frozen(options);
   expect_booked(options);
 }
 
