@@ -67,9 +67,17 @@ Result<std::unique_ptr<GcpPorts>> GcpPorts::open(const EngineContext& context, c
   pubsub::Options options{
       .project = config->gcp->project,
       .instance = instance,
-      .trouble = [&log = context.log](const std::string& subscription, const Error& error) {
-        log.error("no events arrive", {{"subscription", subscription}, {"detail", error.detail}});
-      }};
+      .trouble =
+          [&log = context.log, &health = context.health](const std::string& subscription,
+                                                         const Error& error) {
+            log.error("no events arrive", {{"subscription", subscription}, {"detail", error.detail}});
+            health.raise("events of " + subscription, error.detail);
+          },
+      .well =
+          [&log = context.log, &health = context.health](const std::string& subscription) {
+            log.info("events arrive again", {{"subscription", subscription}});
+            health.clear("events of " + subscription);
+          }};
   auto broker =
       std::make_unique<pubsub::Broker>(std::move(connection->transport), static_cast<Executor&>(context.loop),
                                        context.clock, std::move(options));

@@ -22,7 +22,8 @@ Broker::Broker(std::unique_ptr<Transport> transport, Executor& executor, Clock& 
                                                  .executor = executor,
                                                  .clock = clock,
                                                  .handling_deadline = options_.handling_deadline,
-                                                 .trouble = options_.trouble})) {}
+                                                 .trouble = options_.trouble,
+                                                 .well = options_.well})) {}
 
 Broker::~Broker() = default;
 

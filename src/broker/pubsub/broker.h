@@ -21,6 +21,8 @@ struct Options {
   Duration handling_deadline = 10min;  // a delivery unsettled for so long goes to somebody else
   /// Something that only an operator can mend, said again while it lasts; may be empty.
   std::function<void(const std::string& subscription, const Error& error)> trouble{};
+  /// It is mended: once after trouble; may be empty.
+  std::function<void(const std::string& subscription)> well{};
 };
 
 [[nodiscard]] std::string topic_name(const std::string& project, const std::string& topic);

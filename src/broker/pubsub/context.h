@@ -15,7 +15,8 @@ struct Context {
   Executor& executor;  // of the transport
   Clock& clock;
   Duration handling_deadline;
-  std::function<void(const std::string& what, const Error& error)> trouble;
+  std::function<void(const std::string& what, const Error& error)> trouble{};
+  std::function<void(const std::string& what)> well{};
 };
 using ContextPtr = std::shared_ptr<Context>;
 

@@ -87,8 +87,10 @@ void SubscriptionSource::ended(std::size_t index, const Failure& failure) {
   const Duration lived = now() - line.opened;
   line.failures = lived >= kStreamLived ? 0 : line.failures + 1;
   const Reopening next = reopening(failure, lived, line.failures);
-  if (next.trouble && context_->trouble)
+  if (next.trouble && context_->trouble) {
+    in_trouble_ = true;
     context_->trouble(options_.subscription, to_error(failure, "pull from " + options_.subscription));
+  }
   reopen_later(index, next.wait);
 }
 
@@ -103,6 +105,7 @@ void SubscriptionSource::pulled(std::size_t index, Pulled pulled) {
   Line& line = lines_[index];
   line.reading = false;
   line.failures = 0;
+  well();
   if (pulled.exactly_once) {
     exactly_once_ = *pulled.exactly_once;
     leases_.exactly_once(exactly_once_);
@@ -224,6 +227,11 @@ void SubscriptionSource::acked(std::uint64_t token, const std::string& ack_id, R
   done(std::move(result));
 }
 
+void SubscriptionSource::well() {
+  if (!std::exchange(in_trouble_, false)) return;
+  if (context_->well) context_->well(options_.subscription);
+}
+
 void SubscriptionSource::drop(std::uint64_t token) {
   leases_.forget(token);
   holdings_.drop(token);
@@ -254,6 +262,11 @@ void SubscriptionSource::tick() {
     }
   }
   if (!round.expired.empty()) post_look();
+  // Nothing may come for a long time: a stream that stays open is a good sign too.
+  const auto stays = [this](const Line& line) {
+    return line.stream != nullptr && now() - line.opened >= kStreamLived;
+  };
+  if (in_trouble_ && std::ranges::any_of(lines_, stays)) well();
   context_->executor.post_after(kLeaseTick, guard_.wrap([this] { tick(); }));
 }
 

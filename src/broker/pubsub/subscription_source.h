@@ -67,6 +67,7 @@ class SubscriptionSource final : public EventSource {
   void look();
   bool hand_out();
   void tick();
+  void well();
   void acked(std::uint64_t token, const std::string& ack_id, Result<void> result, Done<void> done);
   void drop(std::uint64_t token);
   [[nodiscard]] Duration now() { return elapsed_.at(context_->clock.now()); }
@@ -88,6 +89,7 @@ class SubscriptionSource final : public EventSource {
   bool exactly_once_ = false;
   bool paused_ = false;
   bool look_posted_ = false;
+  bool in_trouble_ = false;  // and said so
   std::shared_ptr<char> alive_ = std::make_shared<char>();
   Guard guard_;
 };

@@ -120,7 +120,8 @@ struct PubsubSide : ::testing::Test {
   testing::SimExecutor executor{clock};
   ContextPtr context = std::make_shared<Context>(
       Context{std::make_unique<HandTransport>(executor), executor, clock, 10min,
-              [this](const std::string&, const Error& e) { troubles.push_back(e.detail); }});
+              [this](const std::string&, const Error& e) { troubles.push_back(e.detail); },
+              [this](const std::string&) { troubles.emplace_back("well"); }});
   HandTransport& transport = static_cast<HandTransport&>(*context->transport);
   std::unique_ptr<SubscriptionSource> source;
   std::vector<Delivery> got;

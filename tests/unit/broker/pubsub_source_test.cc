@@ -201,6 +201,28 @@ TEST_F(PubsubSource, OpensAStreamAgainWhateverEndedIt) {
   EXPECT_EQ(transport.streams.size(), 4u);
 }
 
+TEST_F(PubsubSource, SaysOnceThatATroubleIsOver) {
+  start();
+  transport.stream().end(Status::permission_denied);
+  executor.run_for(kRepeatMax);
+  ASSERT_EQ(transport.streams.size(), 2u);
+  transport.stream().end(Status::permission_denied);
+  executor.run_for(kRepeatMax);
+  EXPECT_EQ(troubles.size(), 2u) << "while it lasts";
+  ASSERT_EQ(transport.streams.size(), 3u);
+  transport.stream().bring(pulled({received("1", "a")}));
+  executor.run_ready();
+  transport.stream().bring(pulled({received("2", "b")}));
+  executor.run_ready();
+  ASSERT_EQ(troubles.size(), 3u);
+  EXPECT_EQ(troubles.back(), "well");
+  transport.stream().end(Status::not_found);
+  executor.run_for(kRepeatMax + kStreamLived - 2 * kLeaseTick);
+  EXPECT_NE(troubles.back(), "well");
+  executor.run_for(4 * kLeaseTick);
+  EXPECT_EQ(troubles.back(), "well") << "nothing came, but the stream stays open";
+}
+
 TEST_F(PubsubSource, KeepsWhatIsHereOverAPauseAndSaysThatItIsThere) {
   start();
   transport.stream().bring(pulled({received("1", "a")}));
