@@ -53,8 +53,9 @@ App::App(AppOptions options)
              const auto sink = sinks_.find(stream);
              return sink == sinks_.end() ? nullptr : sink->second.get();
            },
-           .timer = [this](const config::StreamSettings& settings) -> std::unique_ptr<broker::Timer> {
-             return tasks_ == nullptr ? nullptr : tasks_->timer(settings);
+           .timer = [this](const config::StreamSettings& settings,
+                           std::unique_ptr<broker::Claims> claims) -> std::unique_ptr<broker::Timer> {
+             return tasks_ == nullptr ? nullptr : tasks_->timer(settings, std::move(claims));
            },
            .roles = options_.roles,
            .environment = options_.environment,

@@ -9,6 +9,7 @@
 #include "app/health.h"
 #include "app/lines.h"
 #include "app/turn.h"
+#include "broker/claims.h"
 #include "obs/log.h"
 #include "runtime/loop.h"
 #include "store/booking_store.h"
@@ -30,8 +31,11 @@ struct EngineContext {
   Health& health;
   obs::Log& log;
   std::function<broker::Sink*(const std::string& stream)> http_sink;  // null: it delivers to a topic
-  /// The timer of a stream that has it elsewhere than in the store; null: it has not. May be empty.
-  std::function<std::unique_ptr<broker::Timer>(const config::StreamSettings&)> timer{};
+  /// The timer of a stream that has it elsewhere than in the store, with the claims of what is too large for
+  /// it (null: none); null: it has not. May be empty.
+  std::function<std::unique_ptr<broker::Timer>(const config::StreamSettings&,
+                                               std::unique_ptr<broker::Claims>)>
+      timer{};
   drip::Roles roles{};
   config::Environment environment{};
   bool create = false;  // topics and subscriptions that are missing on Google Cloud

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/broker_ports.h"
+#include "broker/redis_streams/claim_store.h"
 #include "redis/make_client.h"
 #include "runtime/redis_options.h"
 #include "store/redis/stores.h"
@@ -102,13 +103,20 @@ void RedisEngine::start() {
   start_lines([this](const config::StreamSettings& settings) { return ports_of(settings); });
 }
 
+std::unique_ptr<broker::Claims> RedisEngine::claims_of(const config::StreamSettings& settings) {
+  if (!settings.cloud_tasks || !settings.cloud_tasks->claim_check) return nullptr;
+  const config::ClaimCheck& check = *settings.cloud_tasks->claim_check;
+  return broker_->claims(settings.stream->id,
+                         {.claim_bytes_max = check.event_bytes_max, .bytes_max = check.bytes_max});
+}
+
 LinePorts RedisEngine::ports_of(const config::StreamSettings& settings) {
   const core::Stream& stream = *settings.stream;
   LinePorts ports = settings.pubsub ? gcp_->ports_of(settings, broker_->timer(stream.id),
                                                      broker_->dead_letters(stream.dead_letter_topic))
                                     : broker_ports(*broker_, settings, context_.clock);
   if (context_.timer) {
-    if (auto elsewhere = context_.timer(settings)) ports.timer = std::move(elsewhere);
+    if (auto elsewhere = context_.timer(settings, claims_of(settings))) ports.timer = std::move(elsewhere);
   }
   if (ports.sink == nullptr) ports.sink = context_.http_sink(settings.stream->id);
   return ports;

@@ -32,6 +32,7 @@ class RedisEngine final : public Engine {
   void topic_refused(const Error& error);
   Result<void> listen(const config::RedisStore& store);
   [[nodiscard]] LinePorts ports_of(const config::StreamSettings& settings);
+  [[nodiscard]] std::unique_ptr<broker::Claims> claims_of(const config::StreamSettings& settings);
 
   std::string instance_;
   std::unique_ptr<redis::Client> client_;

@@ -90,7 +90,8 @@ void TaskDesk::told(const Error* error) {
   context_.log.warn("the keys of the tokens' issuer could not be fetched", {{"detail", error->detail}});
 }
 
-std::unique_ptr<broker::Timer> TaskDesk::timer(const config::StreamSettings& settings) {
+std::unique_ptr<broker::Timer> TaskDesk::timer(const config::StreamSettings& settings,
+                                               std::unique_ptr<broker::Claims> claims) {
   if (!settings.cloud_tasks) return nullptr;
   const config::CloudTasksTimer& tasks = *settings.cloud_tasks;
   auto timer = std::make_unique<broker::cloud_tasks::TasksTimer>(
@@ -101,7 +102,7 @@ std::unique_ptr<broker::Timer> TaskDesk::timer(const config::StreamSettings& set
                                    .service_account = tasks.service_account,
                                    .audience = tasks.audience,
                                    .task_bytes_max = tasks.task_bytes_max},
-      *api_, context_.loop, context_.clock);
+      *api_, context_.loop, context_.clock, std::move(claims));
   timers_[settings.stream->id] = timer.get();
   return timer;
 }

@@ -39,8 +39,9 @@ class TaskDesk final : public server::TaskService {
   /// Fetches the keys, on the io loop.
   void start();
 
-  /// Null: the stream's timer is in the store. On the loop.
-  [[nodiscard]] std::unique_ptr<broker::Timer> timer(const config::StreamSettings& settings);
+  /// Null: the stream's timer is in the store. `claims`: null where the stream has none. On the loop.
+  [[nodiscard]] std::unique_ptr<broker::Timer> timer(const config::StreamSettings& settings,
+                                                     std::unique_ptr<broker::Claims> claims);
 
   [[nodiscard]] bool takes_tasks(const std::string& stream) const override { return rules_.contains(stream); }
   [[nodiscard]] auth::TokenAnswer admit(const std::string& stream, std::string_view authorization) override;

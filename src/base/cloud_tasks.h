@@ -15,6 +15,9 @@ inline constexpr Duration kTaskNameTakenMax = std::chrono::hours{24};
 /// The protocol says 100 KB for a task, the quotas 1 MB: one can be raised to the other.
 inline constexpr std::size_t kTaskBytesDefault = 100'000;
 inline constexpr std::size_t kTaskBytesMax = 1'000'000;
+/// Of events that are too large for a task and wait elsewhere: all of a stream, and one (what Pub/Sub takes).
+inline constexpr std::size_t kClaimBytesDefault = 256u << 20;
+inline constexpr std::size_t kClaimEventBytesDefault = 10'000'000;
 /// Of one stream; each dispatches at most 500 tasks per second.
 inline constexpr std::size_t kTaskQueuesMax = 100;
 

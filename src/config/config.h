@@ -94,6 +94,14 @@ struct PubsubSource {
   friend bool operator==(const PubsubSource&, const PubsubSource&) = default;
 };
 
+/// Where events wait that are too large for a task: `claimCheck: { redis: { ... } }`, the store of the
+/// bookings.
+struct ClaimCheck {
+  std::size_t bytes_max = kClaimBytesDefault;             // of all that wait
+  std::size_t event_bytes_max = kClaimEventBytesDefault;  // of one, enriched
+  friend bool operator==(const ClaimCheck&, const ClaimCheck&) = default;
+};
+
 /// A stream's timer on Cloud Tasks: `timer: { cloudTasks: { ... } }`.
 struct CloudTasksTimer {
   std::string location;
@@ -102,6 +110,7 @@ struct CloudTasksTimer {
   std::string service_account;  // whose identity token a task carries ...
   std::string audience;         // ... and for whom it is; default: the target as written
   std::size_t task_bytes_max = kTaskBytesDefault;
+  std::optional<ClaimCheck> claim_check;  // empty: a larger event is a dead letter
   friend bool operator==(const CloudTasksTimer&, const CloudTasksTimer&) = default;
 };
 

@@ -13,14 +13,21 @@ namespace dripgate::config {
 namespace {
 
 constexpr std::array<std::string_view, 1> kTimerKeys{"cloudTasks"};
-constexpr std::array<std::string_view, 6> kTasksKeys{"location",       "queues",   "target",
-                                                     "serviceAccount", "audience", "maxTaskBytes"};
+constexpr std::array<std::string_view, 7> kTasksKeys{
+    "location", "queues", "target", "serviceAccount", "audience", "maxTaskBytes", "claimCheck"};
+constexpr std::array<std::string_view, 2> kClaimPlaces{"redis", "sqlite"};
+constexpr std::array<std::string_view, 2> kClaimKeys{"maxBytes", "maxEventBytes"};
 constexpr std::string_view kForms =
-    "accepted: { cloudTasks: { location, queues, target, serviceAccount, audience, maxTaskBytes } }";
+    "accepted: { cloudTasks: { location, queues, target, serviceAccount, audience, maxTaskBytes, claimCheck "
+    "} }";
+constexpr std::string_view kClaimForms =
+    "accepted: claimCheck: { redis: {} }, or with maxBytes, maxEventBytes";
 constexpr std::size_t kIdBytesMax = 100;
 constexpr std::size_t kAccountBytesMax = 254;
 constexpr std::size_t kAudienceBytesMax = 1'024;
 constexpr std::size_t kTaskBytesMin = 4'096;
+constexpr std::int64_t kClaimBytesMin = 1 << 20;
+constexpr std::int64_t kClaimBytesMax = std::int64_t{1} << 40;
 /// Beyond the time for which the service keeps a name.
 constexpr Duration kIdRetentionMin = kTaskNameTakenMax + std::chrono::hours{1};
 
@@ -58,6 +65,37 @@ std::string read_account(const Node& node, Report& report) {
   return {};
 }
 
+void read_bytes_into(const Fields& fields, std::string_view key, std::int64_t max, std::size_t& target,
+                     Report& report) {
+  const Node* node = fields.find(key);
+  const auto bytes = node == nullptr ? std::nullopt : read_bytes(*node, key, {kClaimBytesMin, max}, report);
+  if (bytes) target = static_cast<std::size_t>(*bytes);
+}
+
+std::optional<ClaimCheck> read_claim_check(const Node& node, const Fields& timer, Report& report) {
+  const Fields places(node, "claimCheck of " + timer.what(), kClaimPlaces, report);
+  if (!places.is_map()) return std::nullopt;
+  if (places.mentions("sqlite")) {
+    report.error(places.mark("sqlite"), "a file cannot be the claimCheck of " + timer.what() +
+                                            ": dispatchers are other processes than workers; " +
+                                            std::string(kClaimForms));
+    return std::nullopt;
+  }
+  const Node* redis = places.require("redis", kClaimForms);
+  if (redis == nullptr) return std::nullopt;
+  const Fields bounds(*redis, "claimCheck of " + timer.what(), kClaimKeys, report);
+  if (!bounds.is_map()) return std::nullopt;
+  ClaimCheck check;
+  read_bytes_into(bounds, "maxBytes", kClaimBytesMax, check.bytes_max, report);
+  read_bytes_into(bounds, "maxEventBytes", kClaimEventBytesDefault, check.event_bytes_max, report);
+  if (check.event_bytes_max > check.bytes_max) {
+    report.error(bounds.mark("maxEventBytes"),
+                 "maxEventBytes of " + bounds.what() + " is " + std::to_string(check.event_bytes_max) +
+                     "; accepted: at most its maxBytes, " + std::to_string(check.bytes_max));
+  }
+  return check;
+}
+
 CloudTasksTimer read_cloud_tasks(const Fields& fields, Context& context) {
   Report& report = context.report;
   CloudTasksTimer timer;
@@ -79,6 +117,8 @@ CloudTasksTimer read_cloud_tasks(const Fields& fields, Context& context) {
     timer.task_bytes_max =
         static_cast<std::size_t>(read_bytes(*node, "maxTaskBytes", range, report).value_or(range.min));
   }
+  if (const Node* node = fields.find("claimCheck"))
+    timer.claim_check = read_claim_check(*node, fields, report);
   return timer;
 }
 

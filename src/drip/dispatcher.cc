@@ -39,6 +39,7 @@ void Dispatcher::ask_gate(const EventPtr& event) {
 }
 
 void Dispatcher::answered(const EventPtr& event, const core::GateAnswer& answer) {
+  if (!event->lost.empty()) return without_bytes(event, answer);
   if (answer.outcome == core::GateOutcome::duplicate && answer.generation > event->generation) {
     // An older generation: either its rebooking is under way, or the answer that told of it was lost. The
     // entry of the newer one is written again under its own id, which changes nothing if it is there.
@@ -55,7 +56,19 @@ void Dispatcher::answered(const EventPtr& event, const core::GateAnswer& answer)
   endings_.publish(event, /*charged=*/true);
 }
 
+void Dispatcher::without_bytes(const EventPtr& event, const core::GateAnswer& answer) {
+  const bool duplicate = answer.outcome == core::GateOutcome::duplicate;
+  // Nothing is missing where the event is through: a task that came once more.
+  if (duplicate && answer.generation <= event->generation) return wiring_.acks.ack(event);
+  if (answer.outcome == core::GateOutcome::rebook) {
+    event->generation = answer.generation;
+    event->give_back = true;
+  }
+  endings_.dead_letter(event, reasons::kClaimLost, event->lost);
+}
+
 void Dispatcher::retry(const EventPtr& event) {
+  if (!event->lost.empty()) return endings_.dead_letter(event, reasons::kClaimLost, event->lost);
   if (event->stream->retries_cost) return reservations_.reserve(event, event->generation);
   retry_free(event);
 }

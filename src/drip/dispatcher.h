@@ -21,6 +21,8 @@ class Dispatcher {
  private:
   void ask_gate(const EventPtr& event);
   void answered(const EventPtr& event, const core::GateAnswer& answer);
+  /// Its bytes are gone: a dead letter, unless the store knows that it is through.
+  void without_bytes(const EventPtr& event, const core::GateAnswer& answer);
   void retry(const EventPtr& event);
   /// `retryCost: 0`: no charge, but a frozen key stays frozen.
   void retry_free(const EventPtr& event);

@@ -41,6 +41,7 @@ struct Event {
   bool told = false;       // its verdict went to the observer
   bool settled = false;    // acked or lapsed: the chain has ended
   bool give_back = false;  // once its letter is durable, its booking's units go back
+  std::string lost;        // why its bytes are gone (broker/claims.h); empty: they are here
   int expiries = 0;        // releases in this chain whose window passed before the sink began to send
 };
 using EventPtr = std::shared_ptr<Event>;

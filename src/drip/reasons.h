@@ -20,7 +20,8 @@ inline constexpr std::string_view kCostExceedsLimit = "cost_exceeds_limit";
 inline constexpr std::string_view kStoreRefused = "store_refused";  // the request itself is at fault
 // Refused on the way.
 inline constexpr std::string_view kTimerRefused = "timer_refused";
-inline constexpr std::string_view kTooLarge = "too_large";  // for what the timer takes
+inline constexpr std::string_view kTooLarge = "too_large";    // for what the timer takes
+inline constexpr std::string_view kClaimLost = "claim_lost";  // its bytes, kept beside the timer, are gone
 inline constexpr std::string_view kOverflowRefused = "overflow_refused";
 inline constexpr std::string_view kPoison =
     "poison";  // a fired or overflow payload that is not this stream's

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "broker/attribute_names.h"
+#include "broker/claims.h"
 #include "drip/enrich.h"
 #include "drip/names.h"
 
@@ -139,7 +140,11 @@ Result<Opened> read_ticket(broker::Message message, const core::StreamPtr& strea
   const auto payload_bytes = enriched ? reader.number<std::size_t>(kPayloadBytes, 0) : 0;
   if (!reader.fault().empty()) return fail(ErrorCode::corrupt, reader.fault());
 
-  if (enriched) {
+  // An overflow topic may be written by others, and has no claims: there the mark says nothing.
+  const std::string* lost = broker::find(message.attributes, broker::kClaimLostAttribute);
+  if (lost != nullptr && opened.kind != TicketKind::overflow) {
+    event.lost = *lost;
+  } else if (enriched) {
     auto original = restore(message.body, payload_bytes, stream->overflow_topic, json);
     if (!original) return std::unexpected(original.error());
     event.original.body = *std::move(original);
@@ -149,7 +154,7 @@ Result<Opened> read_ticket(broker::Message message, const core::StreamPtr& strea
   event.original.attributes = std::move(message.attributes);
   std::erase_if(event.original.attributes,
                 [](const auto& attribute) { return broker::is_reserved(attribute.first); });
-  if (body_digest(event.original.body) != event.digest) {
+  if (event.lost.empty() && body_digest(event.original.body) != event.digest) {
     return fail(ErrorCode::corrupt, "dripgate-digest is not that of the original payload");
   }
   return opened;

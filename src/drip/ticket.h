@@ -29,7 +29,8 @@ struct Opened {
                                            JsonPayload& json);
 
 /// Errors: corrupt; the detail says what is wrong. A message that names another stream or overflow topic is
-/// corrupt too.
+/// corrupt too. A timer's entry whose bytes are gone (broker/claims.h) gives an event without them: `lost`
+/// says why.
 [[nodiscard]] Result<Opened> read_ticket(broker::Message message, const core::StreamPtr& stream,
                                          JsonPayload& json);
 

@@ -29,21 +29,11 @@ const Histogram::BucketBoundaries kLateSeconds{0.01, 0.05, 0.1, 0.25, 0.5, 1,   
                                                5,    10,   30,  60,   300, 1800, 7200};
 
 // The words of drip/reasons.h: an alert on their increase must see the first letter too.
-constexpr std::initializer_list<std::string_view> kReasons{"malformed_payload",
-                                                           "missing_key",
-                                                           "invalid_cost",
-                                                           "too_many_hops",
-                                                           "id_conflict",
-                                                           "beyond_horizon",
-                                                           "frozen_past_horizon",
-                                                           "cost_exceeds_limit",
-                                                           "store_refused",
-                                                           "timer_refused",
-                                                           "too_large",
-                                                           "overflow_refused",
-                                                           "poison",
-                                                           "refused_by_sink",
-                                                           "attempts_exhausted"};
+constexpr std::initializer_list<std::string_view> kReasons{
+    "malformed_payload", "missing_key",    "invalid_cost",        "too_many_hops",
+    "id_conflict",       "beyond_horizon", "frozen_past_horizon", "cost_exceeds_limit",
+    "store_refused",     "timer_refused",  "too_large",           "claim_lost",
+    "overflow_refused",  "poison",         "refused_by_sink",     "attempts_exhausted"};
 
 double seconds_of(WallTime time) {
   return static_cast<double>(to_us(time)) / 1e6;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "broker/redis_streams/claim_store.h"
 #include "broker/redis_streams/durability_check.h"
 #include "broker/redis_streams/keys.h"
 #include "broker/redis_streams/lane.h"
@@ -290,6 +291,81 @@ TEST(RedisDurability, ReplicasFailedWritesAndFsyncsAreNamed) {
   EXPECT_EQ(count(good + "aof_delayed_fsync:3\r\n", "always"), 0u) << "of the time before it was set";
   EXPECT_EQ(count(good, "everysec"), 1u);
   EXPECT_EQ(count("# Server\r\naof_enabled:0\r\n", "everysec"), 1u) << "nothing is written at all";
+}
+
+/// Claims of one stream, asked in turn.
+class RedisClaims : public RedisBroker {
+ protected:
+  static constexpr std::size_t kClaimMax = 1'000;
+  static constexpr std::size_t kAllMax = 2'500;
+
+  Result<void> put(const std::string& id, const std::string& bytes) {
+    Result<void> kept = fail(ErrorCode::timed_out, "no answer");
+    claims_->put(id, bytes, [&](Result<void> answer) { kept = std::move(answer); });
+    world_->run_ready();
+    return kept;
+  }
+  std::optional<std::string> find(const std::string& id) {
+    std::optional<std::string> found = "no answer";
+    claims_->find(id, [&](Result<std::optional<std::string>> answer) { found = answer.value(); });
+    world_->run_ready();
+    return found;
+  }
+  void let_go(const std::string& id) {
+    claims_->let_go(id);
+    world_->run_ready();
+  }
+  std::string size() { return ask({"GET", "claim-size:{payouts/p00}"}); }
+  std::string pttl(const std::string& id) { return ask({"PTTL", "claim:{payouts/p00}:" + id}); }
+
+  std::unique_ptr<rs::Broker> broker_ = world_->process("one");
+  std::unique_ptr<broker::Claims> claims_ =
+      broker_->claims("payouts", {.claim_bytes_max = kClaimMax, .bytes_max = kAllMax});
+};
+
+TEST_F(RedisClaims, GiveBackTheirBytesUntilTheyAreLetGoAndAWhileLonger) {
+  const std::string bytes("\0\r\n\xff{", 5);
+  ASSERT_TRUE(put("a", bytes));
+  ASSERT_TRUE(put("a", bytes)) << "again is once";
+  EXPECT_EQ(size(), "5");
+  EXPECT_EQ(find("a"), bytes);
+  EXPECT_EQ(find("b"), std::nullopt);
+  EXPECT_GT(std::stoll(pttl("a")), std::chrono::milliseconds{std::chrono::hours{24 * 31}}.count())
+      << "longer than Cloud Tasks keeps a task";
+  let_go("a");
+  let_go("b");
+  EXPECT_EQ(find("a"), bytes) << "a task may come twice";
+  EXPECT_LE(std::stoll(pttl("a")), rs::kClaimGrace / std::chrono::milliseconds{1});
+  EXPECT_EQ(ask({"EXISTS", "claim:{payouts/p00}:b"}), "0");
+}
+
+TEST_F(RedisClaims, AreBoundedEachAndTogetherAndRoomComesBack) {
+  const auto large = put("large", std::string(kClaimMax + 1, 'x'));
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, ErrorCode::too_large);
+  const std::string kilo(kClaimMax, 'x');
+  ASSERT_TRUE(put("a", kilo));
+  ASSERT_TRUE(put("b", kilo));
+  const auto full = put("c", kilo);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, ErrorCode::too_large);
+  EXPECT_FALSE(full.error().transient) << "a letter with its bytes, not a burst that stands still";
+  EXPECT_NE(full.error().detail.find("2000 of 2500"), std::string::npos) << full.error().detail;
+  EXPECT_EQ(find("c"), std::nullopt);
+  ASSERT_TRUE(put("d", std::string(500, 'x'))) << "a smaller one fits";
+  ASSERT_TRUE(put("a", kilo)) << "what is there needs no room";
+  let_go("a");
+  world_->run_for(rs::kClaimGrace + 1s);
+  ASSERT_TRUE(put("c", kilo));
+  EXPECT_EQ(size(), "2500");
+}
+
+TEST_F(RedisClaims, AfterRedisWasEmptiedThereIsRoomForAll) {
+  ASSERT_TRUE(put("a", std::string(kClaimMax, 'x')));
+  EXPECT_EQ(ask({"FLUSHALL"}), "OK");
+  EXPECT_EQ(find("a"), std::nullopt);
+  for (const char* id : {"a", "b"}) ASSERT_TRUE(put(id, std::string(kClaimMax, 'x')));
+  EXPECT_EQ(size(), "2000");
 }
 
 TEST(RedisKeys, ANameCannotForgeItsHashTag) {

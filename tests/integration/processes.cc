@@ -123,7 +123,8 @@ std::vector<SinkLine> Processes::sink_lines() const {
     const auto line = nlohmann::json::parse(text, nullptr, false);
     if (!line.is_object()) continue;  // still being written
     lines.push_back({line.value("id", std::string()), line.value("key", std::string()),
-                     line.value("released", std::string()), line.value("status", 0)});
+                     line.value("released", std::string()), line.value("status", 0),
+                     line.value("bytes", std::size_t{0})});
   }
   return lines;
 }

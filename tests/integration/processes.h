@@ -19,6 +19,7 @@ struct SinkLine {
   std::string key;
   std::string released;
   int status = 0;
+  std::size_t bytes = 0;  // of the body
 };
 
 struct StreamPlan {

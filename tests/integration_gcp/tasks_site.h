@@ -24,12 +24,18 @@ inline constexpr std::chrono::seconds kWindow{5};
 
 class TasksSite : public ::testing::Test {
  protected:
+  /// `limits` and further members of cloudTasks (", name: value") as the config has them.
+  explicit TasksSite(std::string limits = "[ { limit: " + std::to_string(kLimit) + ", window: 5s } ]",
+                     std::string timer_more = {})
+      : limits_(std::move(limits)), timer_more_(std::move(timer_more)) {}
+
   StreamPlan plan() {
     return {
-        .limits = "[ { limit: " + std::to_string(kLimit) + ", window: 5s } ]",
+        .limits = limits_,
         .more =
             "    timer: { cloudTasks: { location: asia-south1, queues: [payouts-1, payouts-2], target: \"" +
-            dispatcher_url() + "\", serviceAccount: " + kAccount + ", audience: \"" + kAudience + "\" } }\n",
+            dispatcher_url() + "\", serviceAccount: " + kAccount + ", audience: \"" + kAudience + "\"" +
+            timer_more_ + " } }\n",
         .store = "{ redis: { url: \"redis://" + redis.address() +
                  "\" } }\ngcp: { project: acme, cloudTasks: { endpoint: \"" + tasks.endpoint() +
                  "\", plaintext: true }, tokens: { issuer: \"" + tasks.issuer() + "\", keys: \"" +
@@ -96,6 +102,8 @@ class TasksSite : public ::testing::Test {
   }
   [[nodiscard]] std::string letters() { return site.ask({"dlq", "list", "payouts"}).out; }
 
+  const std::string limits_;
+  const std::string timer_more_;
   testing::RedisServer redis{{.lines = {"appendonly yes", "appendfsync everysec"}}};
   testing::TasksFake tasks;
   std::uint16_t dispatch_port = testing::free_port();

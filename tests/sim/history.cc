@@ -37,9 +37,10 @@ class History {
         std::printf("%9.3f s:   %s\n", seconds(), line.c_str());
       };
     }
-    const bool cloud_tasks = seed % 4 == 0;
+    Timers timers = Timers::broker;
+    if (seed % 4 == 0) timers = seed % 8 == 0 ? Timers::cloud_tasks_with_claims : Timers::cloud_tasks;
     world_ = plan_.sqlite ? make_sqlite_world(clock_, executor_, seed)
-                          : make_memory_world(clock_, executor_, cloud_tasks);
+                          : make_memory_world(clock_, executor_, timers);
   }
 
   Outcome play() {
@@ -261,7 +262,8 @@ void History::check_event(const PlannedEvent& event, const std::map<std::string,
     namespace reasons = drip::reasons;
     const std::string& reason = letter->second.reason;
     if (reason == reasons::kPoison || reason == reasons::kStoreRefused || reason == reasons::kIdConflict ||
-        reason == reasons::kOverflowRefused || reason == reasons::kInvalidCost) {
+        reason == reasons::kOverflowRefused || reason == reasons::kInvalidCost ||
+        reason == reasons::kTooLarge || reason == reasons::kClaimLost) {
       ledger_.fault(event.id + " is a dead letter for no reason: " + reason + ", " + letter->second.detail);
     }
     if (letter->second.message.body != event.body) ledger_.fault(event.id + ": the letter has other bytes");

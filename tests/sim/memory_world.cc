@@ -2,17 +2,21 @@
 #include "sim/world.h"
 #include "store/memory/stores.h"
 #include "support/fake_broker.h"
+#include "support/fake_claims.h"
 #include "support/sim_tasks.h"
 
 namespace dripgate::sim {
 namespace {
 
+/// Its headers, and not the enriched payload of any event here.
+constexpr std::size_t kNoRoomForABody = 1'400;
+
 class MemoryWorld final : public World {
  public:
-  MemoryWorld(testing::VirtualClock& clock, testing::SimExecutor& executor, bool cloud_tasks)
+  MemoryWorld(testing::VirtualClock& clock, testing::SimExecutor& executor, Timers timers)
       : clock_(clock),
         executor_(executor),
-        cloud_tasks_(cloud_tasks),
+        timers_(timers),
         broker_(executor, clock),
         tasks_(executor, clock),
         store_(store::make_memory_booking_store(clock)),
@@ -47,27 +51,32 @@ class MemoryWorld final : public World {
 
  private:
   void open_timer() {
-    if (!cloud_tasks_) {
+    if (timers_ == Timers::broker) {
       timer_ = broker_.timer("s");
       return;
     }
+    const bool claimed = timers_ == Timers::cloud_tasks_with_claims;
+    std::unique_ptr<broker::Claims> claims;
+    if (claimed) claims = std::make_unique<testing::FakeClaims>(shelf_, executor_, clock_);
     auto timer = std::make_unique<broker::cloud_tasks::TasksTimer>(
         broker::cloud_tasks::Options{.project = "sim",
                                      .location = "sim",
                                      .queues = {"q0", "q1"},
                                      .target = "http://dispatcher/v1/dispatch/s",
                                      .service_account = "tasks@sim",
-                                     .audience = "http://dispatcher"},
-        tasks_, executor_, clock_);
+                                     .audience = "http://dispatcher",
+                                     .task_bytes_max = claimed ? kNoRoomForABody : kTaskBytesDefault},
+        tasks_, executor_, clock_, std::move(claims));
     tasks_.connect(timer.get());
     timer_ = std::move(timer);
   }
 
   testing::VirtualClock& clock_;
   testing::SimExecutor& executor_;
-  const bool cloud_tasks_;
+  const Timers timers_;
   testing::FakeBroker broker_;
   testing::SimTasks tasks_;
+  testing::ClaimShelf shelf_;
   std::unique_ptr<store::BookingStore> store_;
   std::unique_ptr<broker::Publisher> producer_;
   std::unique_ptr<broker::EventSource> source_;
@@ -80,8 +89,8 @@ class MemoryWorld final : public World {
 }  // namespace
 
 std::unique_ptr<World> make_memory_world(testing::VirtualClock& clock, testing::SimExecutor& executor,
-                                         bool cloud_tasks) {
-  return std::make_unique<MemoryWorld>(clock, executor, cloud_tasks);
+                                         Timers timers) {
+  return std::make_unique<MemoryWorld>(clock, executor, timers);
 }
 
 }  // namespace dripgate::sim

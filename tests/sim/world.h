@@ -47,8 +47,11 @@ class World {
   virtual std::size_t waiting() = 0;
 };
 
+/// Whose timers a memory world has.
+enum class Timers : std::uint8_t { broker, cloud_tasks, cloud_tasks_with_claims };
+
 [[nodiscard]] std::unique_ptr<World> make_memory_world(testing::VirtualClock& clock,
-                                                       testing::SimExecutor& executor, bool cloud_tasks);
+                                                       testing::SimExecutor& executor, Timers timers);
 [[nodiscard]] std::unique_ptr<World> make_sqlite_world(testing::VirtualClock& clock,
                                                        testing::SimExecutor& executor, std::uint64_t seed);
 

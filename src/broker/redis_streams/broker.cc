@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "broker/redis_streams/claim_store.h"
 #include "broker/redis_streams/context.h"
 #include "broker/redis_streams/dead_letter_list.h"
 #include "broker/redis_streams/stream_timer.h"
@@ -32,6 +33,10 @@ std::unique_ptr<Timer> Broker::timer(std::string stream) {
 
 std::unique_ptr<DeadLetters> Broker::dead_letters(std::string topic) {
   return std::make_unique<DeadLetterList>(context_, topic);
+}
+
+std::unique_ptr<Claims> Broker::claims(const std::string& stream, const ClaimBounds& bounds) {
+  return std::make_unique<ClaimStore>(context_, stream, bounds);
 }
 
 }  // namespace dripgate::broker::redis_streams

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "broker/claims.h"
 #include "broker/dead_letter.h"
 #include "broker/event_source.h"
 #include "broker/publisher.h"
@@ -17,6 +18,7 @@
 namespace dripgate::broker::redis_streams {
 
 struct Context;
+struct ClaimBounds;
 
 /// One per process and client: a publish wakes the sources of the same Broker at once, those of other
 /// processes by their polling (lane.h). Errors of all calls: as redis/client.h says; each may be repeated.
@@ -33,6 +35,8 @@ class Broker {
   [[nodiscard]] std::unique_ptr<EventSource> source(std::string topic);
   [[nodiscard]] std::unique_ptr<Timer> timer(std::string stream);
   [[nodiscard]] std::unique_ptr<DeadLetters> dead_letters(std::string topic);
+  /// For a timer elsewhere (claim_store.h).
+  [[nodiscard]] std::unique_ptr<Claims> claims(const std::string& stream, const ClaimBounds& bounds);
 
  private:
   std::shared_ptr<Context> context_;  // the parts share it and may outlive this

@@ -58,5 +58,14 @@ std::string letter_ages_key(std::string_view prefix, std::string_view tag) {
 std::string letter_names_key(std::string_view prefix, std::string_view tag) {
   return joined(prefix, "dead-names:", tag);
 }
+std::string claim_key(std::string_view prefix, std::string_view tag, std::string_view id) {
+  return joined(prefix, "claim:", tag).append(":").append(id);
+}
+std::string claim_ages_key(std::string_view prefix, std::string_view tag) {
+  return joined(prefix, "claim-ages:", tag);
+}
+std::string claim_size_key(std::string_view prefix, std::string_view tag) {
+  return joined(prefix, "claim-size:", tag);
+}
 
 }  // namespace dripgate::broker::redis_streams

@@ -78,5 +78,27 @@ TEST(CloudTasksTimerConfig, WhatIsWrongIsToldWithWhatIsAccepted) {
               HasSubstr("is also that of stream 'payouts'"));
 }
 
+TEST(CloudTasksTimerConfig, AClaimCheckIsBoundedAndLiesWhereTheBookingsAre) {
+  const auto with = [](const std::string& check) {
+    std::string timer = kTimer;
+    timer.insert(timer.rfind('}'), ", claimCheck: " + check);
+    return file(timer);
+  };
+  const auto read = [&](const std::string& check) {
+    return parse(with(check), "t.yaml").config.value().streams.at(0).cloud_tasks->claim_check;
+  };
+  EXPECT_FALSE(parse(file(kTimer), "t.yaml").config->streams.at(0).cloud_tasks->claim_check);
+  EXPECT_EQ(read("{ redis: {} }"), ClaimCheck{}) << problems(with("{ redis: {} }"));
+  EXPECT_EQ(read("{ redis: { maxBytes: 2GiB, maxEventBytes: 2MiB } }"),
+            (ClaimCheck{.bytes_max = std::size_t{2} << 30, .event_bytes_max = 2u << 20}));
+  EXPECT_THAT(problems(with("{ sqlite: claims.db }")),
+              HasSubstr("dispatchers are other processes than workers; accepted: claimCheck: { redis: {} }"));
+  EXPECT_THAT(problems(with("{ }")), HasSubstr("accepted: claimCheck: { redis: {} }"));
+  EXPECT_THAT(problems(with("{ disk: {} }")), HasSubstr("accepted: redis, sqlite"));
+  EXPECT_THAT(problems(with("{ redis: { maxByte: 2GiB } }")), HasSubstr("did you mean 'maxBytes'"));
+  EXPECT_THAT(problems(with("{ redis: { maxEventBytes: 11000000 } }")), HasSubstr("10000000"));
+  EXPECT_THAT(problems(with("{ redis: { maxBytes: 1MiB } }")), HasSubstr("at most its maxBytes, 1048576"));
+}
+
 }  // namespace
 }  // namespace dripgate::config

@@ -1,5 +1,6 @@
 // Whole pipelines in trouble: sinks that fail, refuse or say 429, dead letters that are down, poison,
 // outages, shutdown.
+#include "broker/claims.h"
 #include "drip/reasons.h"
 #include "unit/drip/pipeline_fixture.h"
 
@@ -285,6 +286,66 @@ TEST_F(PipelineFixture, PoisonGoesToTheDeadLettersOnceAndNeverLoops) {
   EXPECT_TRUE(sink.delivered.empty());
   EXPECT_EQ(waiting(), 0u);
   EXPECT_TRUE(executor.idle());
+}
+
+TEST_F(PipelineFixture, AnEntryWithoutItsBytesIsALetterWithItsReasonAndHoldsNoRoom) {
+  set_limit(1, 60s);
+  start();
+  for (const char* id : {"now", "lost", "next"}) publish(id);
+  executor.run_for(1s);
+  // As a timer hands an entry on whose claim is gone (broker/claims.h).
+  for (auto& [number, stored] : broker.timers("s").entries) {
+    if (*broker::find(stored.entry.message.attributes, "dripgate-id") != "lost") continue;
+    stored.entry.message.body.clear();
+    broker::set(stored.entry.message.attributes, broker::kClaimLostAttribute, "claim x is not there");
+  }
+  executor.run_for(10min);
+  ASSERT_EQ(dead().size(), 1u);
+  const broker::DeadLetter letter = dead()[0];
+  EXPECT_EQ(letter.event_id, "lost");
+  EXPECT_EQ(letter.reason, reasons::kClaimLost);
+  EXPECT_EQ(letter.detail, "claim x is not there");
+  EXPECT_EQ(*broker::find(letter.message.attributes, "traceparent"), "00-1");
+  EXPECT_EQ(sink.delivered.size(), 2u) << "never an empty delivery";
+  EXPECT_EQ(waiting(), 0u);
+}
+
+TEST_F(PipelineFixture, AnEntryWithoutItsBytesThatComesOnceMoreIsNoLetter) {
+  set_limit(1, 60s);
+  start();
+  publish("now");
+  publish("later");
+  executor.run_for(1s);
+  auto entry = broker.timers("s").entries.begin()->second.entry;
+  executor.run_for(2min);
+  ASSERT_EQ(sink.delivered.size(), 2u);
+  entry.id += "again";
+  entry.due = clock.now();
+  entry.message.body.clear();
+  broker::set(entry.message.attributes, broker::kClaimLostAttribute, "claim x is not there");
+  timer->schedule(entry, [](Result<void>) {});
+  executor.run_for(10min);
+  EXPECT_TRUE(dead().empty());
+  EXPECT_EQ(sink.delivered.size(), 2u);
+  EXPECT_EQ(waiting(), 0u);
+}
+
+TEST_F(PipelineFixture, AnOverflowMessageCannotSayThatItsBytesAreLost) {
+  set_limit(1, 60s);
+  start();
+  publish("now");
+  publish("later");
+  executor.run_for(1s);
+  broker::Message forged = broker.timers("s").entries.begin()->second.entry.message;
+  forged.id = "forged";
+  forged.body.clear();
+  broker::set(forged.attributes, "dripgate-ticket", "overflow");
+  broker::set(forged.attributes, broker::kClaimLostAttribute, "claim x is not there");
+  broker.publisher("over")->publish(forged, [](Result<void>) {});
+  executor.run_for(10min);
+  ASSERT_EQ(dead().size(), 1u);
+  EXPECT_EQ(dead()[0].reason, reasons::kPoison);
+  EXPECT_EQ(sink.delivered.size(), 2u);
 }
 
 TEST_F(PipelineFixture, AnOutageIsDrainedAtTheLimit) {  // G7, S14, smaller

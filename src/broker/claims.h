@@ -1,0 +1,29 @@
+// The port to claims: bytes that are too large for an entry of a timer, kept until the entry is handled. The
+// entry carries a reference; one whose bytes are gone still fires, marked, so that it ends as a dead letter.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace dripgate::broker {
+
+/// Set on a fired entry in place of its bytes: why they are not there. Never taken from outside.
+inline constexpr std::string_view kClaimLostAttribute = "dripgate-claim-lost";
+
+class Claims {
+ public:
+  virtual ~Claims() = default;
+  /// `done` without an error: persisted, for longer than any timer keeps an entry. An id names its bytes:
+  /// again is once. Errors: too_large (not transient: larger than one may be, or no room for it); others may
+  /// be repeated.
+  virtual void put(std::string id, std::string bytes, Done<void> done) = 0;
+  /// Empty: not there (any more).
+  virtual void find(std::string id, Done<std::optional<std::string>> done) = 0;
+  /// Nobody needs it: it goes after a grace, in which a repeat of the same entry still finds it.
+  virtual void let_go(std::string id) = 0;
+};
+
+}  // namespace dripgate::broker
