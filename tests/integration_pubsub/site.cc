@@ -5,7 +5,11 @@
 #include <map>
 #include <utility>
 
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
 #include "broker/gcp/channels.h"
+#include "google/pubsub/v1/pubsub.grpc.pb.h"
 #include "support/scratch_folder.h"
 
 namespace dripgate::integration {
@@ -89,7 +93,56 @@ class EmulatorServer final : public Server {
   int scale() const override { return 1; }
 };
 
+/// pstest, in memory too; one message per response.
+class PstestServer final : public Server {
+ public:
+  static std::string program() { return std::string(DRIPGATE_SOURCE_DIR) + "/build/pstest/pstest"; }
+
+  PstestServer() : process_({}, folder_.path("pstest"), program()) {
+    constexpr std::string_view kMark = "listening on ";
+    (void)eventually([&] { return process_.out().ends_with('\n') || !process_.running(); });
+    const std::string line = process_.out();
+    if (line.starts_with(kMark)) endpoint_ = line.substr(kMark.size(), line.find('\n') - kMark.size());
+  }
+  std::string endpoint() const override { return endpoint_; }
+  int scale() const override { return 1; }
+  int burst() const override { return 300; }
+
+ private:
+  testing::ScratchFolder folder_;
+  Process process_;
+  std::string endpoint_;
+};
+
+/// Of the module file beside its source.
+std::string pstest_version() {
+  const std::string text =
+      read_file(std::string(DRIPGATE_SOURCE_DIR) + "/tests/integration_pubsub/pstest/go.mod");
+  constexpr std::string_view kModule = "cloud.google.com/go/pubsub/v2 ";
+  const std::size_t at = text.find(kModule);
+  return at == std::string::npos
+             ? ""
+             : text.substr(at + kModule.size(),
+                           text.find_first_of(" \n", at + kModule.size()) - at - kModule.size());
+}
+
 }  // namespace
+
+std::unique_ptr<Server> make_pstest(std::string& why) {
+  if (read_file(PstestServer::program()).empty()) {
+    why = "not in build/pstest: ./dev test builds it where there is a Go of 1.25";
+    note_skip("pstest", why);
+    return nullptr;
+  }
+  auto server = std::make_unique<PstestServer>();
+  if (server->endpoint().empty()) {
+    why = "it did not start";
+    note_skip("pstest", why);
+    return nullptr;
+  }
+  note_run("pstest " + pstest_version());
+  return server;
+}
 
 void note_run(const std::string& what) {
   Notes::one().ran.insert(what);
@@ -120,7 +173,7 @@ std::unique_ptr<Server> make_emulator(std::string& why) {
 }
 
 Side::Side(Server& server, const std::string& instance)
-    : loop(server.scale()), clock(runtime::RealClock{}.now(), server.scale()) {
+    : endpoint(server.endpoint()), loop(server.scale()), clock(runtime::RealClock{}.now(), server.scale()) {
   auto connection = pubsub::connect({.target = server.endpoint(), .plaintext = true}, {}, loop);
   EXPECT_TRUE(connection) << connection.error().detail;
   admin = std::move(connection->admin);
@@ -144,6 +197,24 @@ Result<void> Side::make(const std::string& topic, const std::string& subscriptio
   auto made = pubsub::check_places(*admin, {&places, 1}, true);
   if (!made) return std::unexpected(made.error());
   return {};
+}
+
+bool Side::make_exactly_once(const std::string& topic, const std::string& subscription) {
+  namespace proto = google::pubsub::v1;
+  EXPECT_TRUE(admin->create_topic(pubsub::topic_name(kProject, topic)));
+  const auto stub =
+      proto::Subscriber::NewStub(grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials()));
+  proto::Subscription wanted;
+  wanted.set_name(pubsub::subscription_name(kProject, subscription));
+  wanted.set_topic(pubsub::topic_name(kProject, topic));
+  wanted.set_ack_deadline_seconds(10);
+  wanted.set_enable_exactly_once_delivery(true);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + 20s);
+  proto::Subscription made;
+  const grpc::Status status = stub->CreateSubscription(&context, wanted, &made);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return status.ok() && made.enable_exactly_once_delivery();
 }
 
 void Side::publish(const std::string& topic, std::vector<broker::Message> messages) {
@@ -184,8 +255,9 @@ Taker::~Taker() {
   side_.run([&] { source_.reset(); });
 }
 
-void Taker::ack(std::uint64_t token) {
-  source_->ack(token, [this, token](Result<void> done) {
+void Taker::ack(std::uint64_t token, std::function<void(const Result<void>&)> told) {
+  source_->ack(token, [this, token, told = std::move(told)](const Result<void>& done) {
+    if (told) told(done);
     const std::scoped_lock lock(mutex_);
     const auto body = bodies_.find(token);
     if (body == bodies_.end()) return;

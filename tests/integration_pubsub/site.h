@@ -36,6 +36,8 @@ class Server {
   [[nodiscard]] virtual std::string endpoint() const = 0;
   [[nodiscard]] virtual int scale() const = 0;
   [[nodiscard]] virtual testing::PubsubFake* fake() { return nullptr; }
+  /// Messages that it hands out in a reasonable time.
+  [[nodiscard]] virtual int burst() const { return 3000; }
 };
 
 /// Empty: it is not here, `why` says so.
@@ -45,6 +47,8 @@ std::unique_ptr<Server> make_fake(std::string& why);
 std::unique_ptr<Server> make_real_time_fake();
 /// One process for the whole program.
 std::unique_ptr<Server> make_emulator(std::string& why);
+/// Google's pstest, built by `./dev test` where there is a Go.
+std::unique_ptr<Server> make_pstest(std::string& why);
 /// "ran on: ..." at the end of the program.
 void note_run(const std::string& what);
 void note_skip(const std::string& what, const std::string& why);
@@ -58,9 +62,12 @@ class Side {
   /// Runs on the loop and waits.
   void run(Task task) { ASSERT_TRUE(loop.run(std::move(task))); }
   Result<void> make(const std::string& topic, const std::string& subscription);
+  /// As make, with exactly-once delivery. False: the server has none.
+  bool make_exactly_once(const std::string& topic, const std::string& subscription);
   /// Publishes and waits until all are confirmed.
   void publish(const std::string& topic, std::vector<broker::Message> messages);
 
+  const std::string endpoint;
   runtime::Loop loop;
   runtime::ScaledClock clock;
   std::unique_ptr<pubsub::Admin> admin;
@@ -76,7 +83,7 @@ class Taker {
   ~Taker();
 
   /// On the loop, or from it.
-  void ack(std::uint64_t token);
+  void ack(std::uint64_t token, std::function<void(const Result<void>&)> told = {});
   void lapse(std::uint64_t token) { source_->lapse(token); }
   void pause(bool on);
 

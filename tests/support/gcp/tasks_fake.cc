@@ -55,6 +55,22 @@ FakeTask read(const wire::Task& task) {
           .audience = http.oidc_token().audience()};
 }
 
+wire::Task write(const FakeTask& task) {
+  wire::Task out;
+  out.set_name(task.name);
+  wire::HttpRequest& http = *out.mutable_http_request();
+  http.set_url(task.url);
+  http.set_http_method(wire::POST);
+  http.mutable_headers()->insert(task.headers.begin(), task.headers.end());
+  http.set_body(task.body);
+  http.mutable_oidc_token()->set_service_account_email(task.service_account);
+  http.mutable_oidc_token()->set_audience(task.audience);
+  const std::int64_t due = to_us(task.due);
+  out.mutable_schedule_time()->set_seconds(due / 1'000'000);
+  out.mutable_schedule_time()->set_nanos(static_cast<int>(due % 1'000'000) * 1000);
+  return out;
+}
+
 }  // namespace
 
 struct TasksFake::Impl {
@@ -87,6 +103,30 @@ struct TasksFake::Impl {
         response->set_name(request->name());
         response->set_state(wire::Queue::RUNNING);
         reactor->Finish(impl_.down ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "down") : grpc::Status::OK);
+      });
+      return reactor;
+    }
+    grpc::ServerUnaryReactor* ListTasks(grpc::CallbackServerContext* context,
+                                        const wire::ListTasksRequest* request,
+                                        wire::ListTasksResponse* response) override {
+      auto* reactor = context->DefaultReactor();
+      impl_.loop.post([this, reactor, request, response] {
+        for (const auto& [name, kept] : impl_.stored) {
+          if (queue_of(name) == request->parent()) *response->add_tasks() = write(kept.task);
+        }
+        reactor->Finish(grpc::Status::OK);
+      });
+      return reactor;
+    }
+    grpc::ServerUnaryReactor* GetTask(grpc::CallbackServerContext* context,
+                                      const wire::GetTaskRequest* request, wire::Task* response) override {
+      auto* reactor = context->DefaultReactor();
+      impl_.loop.post([this, reactor, request, response] {
+        const auto found = impl_.stored.find(request->name());
+        if (found != impl_.stored.end()) *response = write(found->second.task);
+        reactor->Finish(found == impl_.stored.end()
+                            ? grpc::Status(grpc::StatusCode::NOT_FOUND, "no such task")
+                            : grpc::Status::OK);
       });
       return reactor;
     }
