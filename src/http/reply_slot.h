@@ -64,7 +64,7 @@ class ReplySlot : public std::enable_shared_from_this<ReplySlot> {
   }
   /// What waits is handed over: a loop that ends unrun destroys it, and the connection with it.
   void wake() {
-    const auto loop = loop_;
+    const auto loop = std::move(loop_);  // kept, it would be held by what waits on it
     boost::asio::post(loop->context, std::exchange(resume_, nullptr));
   }
 
