@@ -115,9 +115,9 @@ function(dripgate_tests)
       # cmake --install, then examples/embed and examples/own_consumer built from that alone, and run.
       add_test(NAME integration_embed COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/integration_embed/run.py ${CMAKE_BINARY_DIR})
       set_tests_properties(integration_embed PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
-      # Workers in processes, two gates and a vendor, in real time.
+      # Workers in processes, two gates and a vendor, in real time: alone, or what it counts are its neighbours.
       add_test(NAME integration.vendor COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/integration_vendor/run.py $<TARGET_FILE:dripgate>)
-      set_tests_properties(integration.vendor PROPERTIES TIMEOUT 300)
+      set_tests_properties(integration.vendor PROPERTIES TIMEOUT 300 RUN_SERIAL TRUE)
     endif()
   endif()
 endfunction()
