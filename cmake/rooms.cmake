@@ -104,6 +104,8 @@ function(dripgate_tests)
                     ALSO integration/process.cc integration/processes.cc integration_pubsub/site.cc
                     support/gcp/tasks_fake.cc support/gcp/pubsub_fake.cc support/gcp/pubsub_model.cc)
       add_dependencies(integration_gcp dripgate)
+      add_executable(tasks_fake tests/support/gcp/tasks_program.cc tests/support/gcp/tasks_fake.cc)
+      target_link_libraries(tasks_fake PRIVATE http runtime broker test_support)
       dripgate_test(unit_rls unit/rls USES rls)
       dripgate_test(integration_rls integration_rls USES rls ALSO integration/process.cc conformance/counter_model.cc)
     endif()
@@ -112,7 +114,7 @@ function(dripgate_tests)
     dripgate_test(integration integration USES app)
     dripgate_test(integration_gateways integration_gateways USES base SUPPORT redis_servers ALSO integration/process.cc)
     if(NOT DRIPGATE_SANITIZER)
-      # cmake --install, then examples/embed and examples/own_consumer built from that alone, and run.
+      # cmake --install, then the examples built from that alone, and run.
       add_test(NAME integration_embed COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/integration_embed/run.py ${CMAKE_BINARY_DIR})
       set_tests_properties(integration_embed PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
       # Workers in processes, two gates and a vendor, in real time: alone, or what it counts are its neighbours.

@@ -1,5 +1,5 @@
 // OwnTimer: booked events by their slot, in one append-only file. An entry is there when `add` has returned
-// (fdatasync), whatever is killed then. Yours may be Cloud Tasks, a table, a sorted set.
+// (fdatasync), whatever is killed then.
 #pragma once
 
 #include <map>
@@ -8,7 +8,9 @@
 
 #include <dripgate/scheduler.h>
 
-class OwnTimer {
+#include "consumer.h"
+
+class OwnTimer final : public Timer {
  public:
   struct Entry {
     dripgate::Ticket ticket;
@@ -17,11 +19,10 @@ class OwnTimer {
 
   /// Reads what an earlier process has left. Throws std::runtime_error where the file cannot be used.
   explicit OwnTimer(const std::string& path);
-  ~OwnTimer();
+  ~OwnTimer() override;
   OwnTimer(const OwnTimer&) = delete;
 
-  /// The same booking again is no second entry.
-  void add(const dripgate::Ticket& ticket, const std::string& payload);
+  void add(const dripgate::Ticket& ticket, const std::string& payload) override;
   void remove(const dripgate::Ticket& ticket);
   /// The entry with the earliest slot; null: there is none.
   [[nodiscard]] const Entry* next() const;

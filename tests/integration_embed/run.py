@@ -6,9 +6,11 @@ Ends with 77 where this machine cannot run it, and says why."""
 import collections
 import http.client
 import json
+import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -122,14 +124,16 @@ def embed_holds_the_contract(folder):
     service.stop()
 
 
-def own_consumer_loses_nothing(folder, scratch):
+def a_consumer_loses_nothing(program, scratch, environment=None):
+    """Killed twice and fed the same events again."""
     limit, merchants, each = 5, ("m1", "m2"), 30
     events = [json.dumps({"id": f"{m}-{i}", "merchant": m}) for i in range(each) for m in merchants]
+    scratch.mkdir()
     (scratch / "events.ndjson").write_text("\n".join(events) + "\n")
     sink = scratch / "sink.log"
 
     def consume():
-        return start(folder / "own_consumer", scratch, limit, 1, stdin=(scratch / "events.ndjson").open())
+        return start(program, scratch, limit, 1, stdin=(scratch / "events.ndjson").open(), env=environment)
 
     def deliveries():
         lines = sink.read_text().splitlines() if sink.exists() else []
@@ -155,7 +159,25 @@ def own_consumer_loses_nothing(folder, scratch):
     check(all(sum(m == merchant for m, _ in windows) >= each // limit for merchant in merchants), f"windows: {windows}")
     again = len(releases) - len(wanted)
     check(again <= len(kills), f"{again} events were released again after {len(kills)} kills")
-    print(f"own_consumer: {len(wanted)} events in {len(windows)} windows, at most {max(windows.values())} in one, {again} again")
+    print(f"{program.name}: {len(wanted)} events in {len(windows)} windows, at most {max(windows.values())} in one, {again} again")
+
+
+def cloud_consumer_loses_nothing(folder, build, scratch):
+    """Its timer is our Cloud Tasks, where every seventh answer is lost and every fifth call comes to nothing."""
+    if not (build / "tasks_fake").exists() or not (folder / "cloud_consumer").exists():
+        return print("did not run: cloud_consumer (a build without gRPC)")
+    cloud = start(build / "tasks_fake", stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    endpoint = cloud.stdout.readline().strip()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    a_consumer_loses_nothing(folder / "cloud_consumer", scratch, os.environ | {
+        "PORT": str(port), "CLOUD_TASKS_QUEUE": "projects/acme/locations/asia-south1/queues/payouts",
+        "CLOUD_TASKS_TARGET": f"http://127.0.0.1:{port}/tasks", "CLOUD_TASKS_ACCOUNT": "tasks@acme.iam.gserviceaccount.com",
+        "CLOUD_TASKS_EMULATOR_HOST": endpoint})
+    told = json.loads(cloud.communicate("", timeout=PATIENCE)[0])
+    check(told["created"] >= 50 and told["existed"] > 0 and told["attempts"] >= 50, f"Cloud Tasks: {told}")
+    print(f"cloud_consumer: {told}")
 
 
 def vendor_worker_keeps_to_what_the_vendor_takes(folder):
@@ -180,7 +202,9 @@ def main():
         headers_compile(prefix, scratch)
         embed_holds_the_contract(build_example("embed", prefix, scratch))
         vendor_worker_keeps_to_what_the_vendor_takes(build_example("vendor_worker", prefix, scratch))
-        own_consumer_loses_nothing(build_example("own_consumer", prefix, scratch), scratch)
+        consumers = build_example("own_consumer", prefix, scratch)
+        a_consumer_loses_nothing(consumers / "own_consumer", scratch / "own")
+        cloud_consumer_loses_nothing(consumers, pathlib.Path(sys.argv[1]).resolve(), scratch / "cloud")
     print("the installed library holds")
     return 0
 
