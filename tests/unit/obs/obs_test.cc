@@ -90,23 +90,27 @@ TEST(Metrics, ShowOneVersionAtATime) {
 }
 
 TEST(Metrics, FoldLabelValuesBeyondTheBoundIntoOther) {
-  constexpr std::size_t kKnownReasons = 15;  // there from the start
   Metrics metrics;
-  for (std::size_t i = 0; i < 3 * kMetricLabelsMax; ++i) {
-    metrics.stream("p").dead_letter("reason_" + std::to_string(i));
-    metrics.stream("stream_" + std::to_string(i)).booking();
-  }
-  const std::string text = metrics.text();
+  std::string text;
   const auto lines_with = [&](const std::string& part) {
     std::size_t n = 0;
     for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
     return n;
   };
-  EXPECT_EQ(lines_with("\ndripgate_dead_lettered_total{reason=\"reason_"), kMetricLabelsMax - kKnownReasons);
+  (void)metrics.stream("p");
+  text = metrics.text();
+  const std::size_t known = lines_with("\ndripgate_dead_lettered_total{");  // reasons, from the start
+  ASSERT_GT(known, 0u);
+  for (std::size_t i = 0; i < 3 * kMetricLabelsMax; ++i) {
+    metrics.stream("p").dead_letter("reason_" + std::to_string(i));
+    metrics.stream("stream_" + std::to_string(i)).booking();
+  }
+  text = metrics.text();
+  EXPECT_EQ(lines_with("\ndripgate_dead_lettered_total{reason=\"reason_"), kMetricLabelsMax - known);
   EXPECT_EQ(lines_with("\ndripgate_dead_lettered_total{reason=\"other\",stream=\"p\"}"), 1u);
   EXPECT_LE(lines_with("\ndripgate_bookings_total{"), kMetricLabelsMax + 1);
   EXPECT_TRUE(has_line(text, "dripgate_dead_lettered_total{reason=\"other\",stream=\"p\"} " +
-                                 std::to_string(2 * kMetricLabelsMax + kKnownReasons)));
+                                 std::to_string(2 * kMetricLabelsMax + known)));
 }
 
 TEST(Metrics, AreCountedFromSeveralThreads) {
