@@ -72,9 +72,9 @@ class Observing {
       state_.strikes = std::min(state_.strikes + 1, kStrikesMax);
       state_.refused = now_;
     }
-    // 30 doublings of the floor pass any cap, and stay far below 2^53.
-    const Duration floor{std::min<std::int64_t>(policy_.freeze_floor.count() << (state_.strikes - 1),
-                                                policy_.freeze_cap.count())};
+    // Wide: 29 doublings of a floor of hours pass 2^63.
+    const Wide doubled = Wide{policy_.freeze_floor.count()} << (state_.strikes - 1);
+    const Duration floor{static_cast<std::int64_t>(std::min<Wide>(doubled, policy_.freeze_cap.count()))};
     const WallTime until = now_ + std::min(std::max(seen_.freeze, floor), policy_.freeze_cap);
     if (until <= state_.frozen) return;
     state_.frozen = until;

@@ -48,6 +48,17 @@ TEST_F(VendorBucket, RefusalsInARowDoubleTheFloorUpToTheCap) {
   EXPECT_EQ(refuse(100s, 1h).frozen_until, kT0 + 105s) << "capped";
 }
 
+TEST_F(VendorBucket, AFloorOfHoursIsDoubledUpToTheCapHoweverManyRefusalsThereWere) {
+  policy.freeze_floor = 12h;
+  policy.freeze_cap = 24h;
+  Duration at = 0s;
+  for (int refusal = 1; refusal <= kStrikesMax + 2; ++refusal) {
+    const Duration frozen = refusal == 1 ? 12h : 24h;
+    EXPECT_EQ(refuse(at, 0s).frozen_until, kT0 + at + frozen) << refusal;
+    at += frozen + 1s;
+  }
+}
+
 TEST_F(VendorBucket, ASuccessInFlightDoesNotThawAndOneAfterwardsEndsTheRow) {
   const VendorGrant first = take(0s);
   const VendorGrant second = take(0s);
