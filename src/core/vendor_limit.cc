@@ -125,6 +125,8 @@ Result<WallTime> enter(VendorState& state, const VendorPolicy& policy, WallTime 
   const auto live = std::ranges::find_if(state.permits, [&](const auto& p) { return p.lease_end > *held; });
   state.permits.erase(state.permits.begin(), live);
   if (state.concurrent > 0 && state.concurrent_until <= *held) state.concurrent = 0;
+  // Whoever tells of refusals alone would else try one call at a time for ever.
+  if (std::max(state.frozen, state.refused) + policy.freeze_cap <= *held) state.strikes = 0;
   return held;
 }
 

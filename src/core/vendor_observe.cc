@@ -60,11 +60,7 @@ class Observing {
     if (seen_.verdict == VendorVerdict::success && later) state_.strikes = 0;
     if (seen_.verdict == VendorVerdict::refused) freeze(later);
     if (seen_.verdict == VendorVerdict::concurrency) lower_concurrency();
-    if (seen_.verdict == VendorVerdict::thaw && state_.frozen > now_) {
-      state_.frozen = now_;
-      state_.strikes = 0;
-      empty_buckets(now_);
-    }
+    if (seen_.verdict == VendorVerdict::thaw) thaw();
   }
 
   void freeze(bool later) {
@@ -80,6 +76,14 @@ class Observing {
     state_.frozen = until;
     effect_.froze = true;
     empty_buckets(until);
+  }
+
+  /// The row of a freeze that is over by itself ends too: one call at a time is what is left of it.
+  void thaw() {
+    state_.strikes = 0;
+    if (state_.frozen <= now_) return;
+    state_.frozen = now_;
+    empty_buckets(now_);
   }
 
   void empty_buckets(WallTime until) {

@@ -137,6 +137,30 @@ TEST_P(VendorConformance, AnObservationReturnsThePermitSettlesAndLowers) {
   EXPECT_TRUE(vendor.acquire({1, 1}).allowed);
 }
 
+TEST_P(VendorConformance, ARowOfRefusalsEndsWithAThawAndAfterTheCapWithoutOne) {
+  Vendor vendor(*under, {.limits = {bucket(100, 1s, 100)}, .freeze_floor = 1s, .freeze_cap = 10s});
+  VendorObservation thaw;
+  thaw.verdict = VendorVerdict::thaw;
+  const auto refuse = [&] {
+    vendor.refuse(0s);
+    clock.advance(2s);
+    EXPECT_TRUE(vendor.acquire().allowed);
+    EXPECT_FALSE(vendor.acquire().allowed) << "one call tries the vendor";
+  };
+  refuse();
+  vendor.observe(thaw);
+  EXPECT_EQ(vendor.inspect().strikes, 0);
+  EXPECT_TRUE(vendor.acquire().allowed);
+  refuse();
+  clock.advance(9s - 1us);
+  EXPECT_EQ(vendor.inspect().strikes, 1);
+  EXPECT_TRUE(vendor.acquire().allowed);
+  clock.advance(1us);
+  EXPECT_EQ(vendor.inspect().strikes, 0);
+  EXPECT_TRUE(vendor.acquire().allowed);
+  EXPECT_TRUE(vendor.acquire().allowed);
+}
+
 TEST_P(VendorConformance, KeysAreApartAndAResetForgets) {
   Vendor vendor(*under, {.limits = {bucket(1, 1h, 1)}});
   EXPECT_TRUE(vendor.acquire({1}).allowed);

@@ -74,6 +74,30 @@ TEST_F(VendorStarts, AfterARefusalOneCallTriesTheVendorAndTheOthersWaitForIt) {
   EXPECT_TRUE(take(6s + kProbeFor).allowed) << "whoever tried may be dead";
 }
 
+TEST_F(VendorStarts, WhoReportsRefusalsAloneIsNotLeftWithOneCallInFiveSecondsForEver) {
+  policy.limits = {bucket(1000, 1000, 1s)};
+  policy.freeze_cap = 60s;
+  refuse(0s, 1s, take(0s).permit);
+  for (Duration at = 2s; at < 1s + policy.freeze_cap; at += kProbeFor) {
+    ASSERT_TRUE(take(at).allowed);
+    ASSERT_FALSE(take(at).allowed) << "its answer is waited for";
+  }
+  take(1s + policy.freeze_cap);
+  EXPECT_TRUE(take(1s + policy.freeze_cap).allowed) << "so long without a refusal is the end of a row";
+}
+
+TEST_F(VendorStarts, AThawEndsTheRowOfAFreezeThatIsOverToo) {
+  policy.limits = {bucket(1000, 1000, 1s)};
+  refuse(0s, 1s, take(0s).permit);
+  ASSERT_TRUE(take(2s).allowed);
+  ASSERT_FALSE(take(2s).allowed);
+  VendorObservation thaw;
+  thaw.verdict = VendorVerdict::thaw;
+  tell(2s, thaw);
+  EXPECT_EQ(view(state, policy, kT0 + 2s).strikes, 0);
+  EXPECT_TRUE(take(2s).allowed);
+}
+
 TEST_F(VendorStarts, AFreezeStopsEverybodyAndAtItsEndStartsFollowTheBucket) {
   take(0s);
   EXPECT_EQ(refuse(100ms, 2s).frozen_until, kT0 + 2100ms);

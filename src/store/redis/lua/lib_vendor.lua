@@ -82,6 +82,7 @@ while #permits > 0 do
   permits = sub(permits, record + 1)
 end
 if lowered > 0 and lowered_until <= now then lowered = 0 end
+if most(frozen, refused) + freeze_cap <= now then strikes = 0 end
 
 local function window_of(i, t)
   if kinds[i] == 2 then

@@ -66,9 +66,12 @@ elseif verdict == 3 then
   local together, flying = concurrent_now(), #permits / record
   if together > 0 then flying = least(flying, together - 1) end
   lowered, lowered_until, fewer = most(1, flying), now + 60000000, 32
-elseif verdict == 4 and frozen > now then
-  frozen, strikes = now, 0
-  empty_at(now)
+elseif verdict == 4 then
+  strikes = 0
+  if frozen > now then
+    frozen = now
+    empty_at(now)
+  end
 end
 
 if reported and sent < synced then
