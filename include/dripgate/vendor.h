@@ -178,7 +178,7 @@ class Vendor {
 [[nodiscard]] std::optional<Result<RateLimitExceeded>> denial_of(const Acquired& acquired);
 
 /// The call's result, or when to try again. Errors: those of acquire; a store that is away after the call
-/// loses no result.
+/// loses no result, and an `actual` that is wrong is left out.
 template <class T>
 using Executed = Result<std::variant<T, RateLimitExceeded>>;
 
@@ -207,8 +207,10 @@ Executed<typename Reply::Value> execute_with_limit(Vendor& vendor, const VendorK
   InFlight in_flight{vendor, key, acquired->id};
   Reply reply = call();
   in_flight.told = true;
-  const auto observed =
+  auto observed =
       vendor.observe(key, {.id = acquired->id, .answer = reply.answer, .actual = std::move(reply.actual)});
+  if (!observed && observed.error().code == ErrorCode::invalid_argument)
+    observed = vendor.observe(key, {.id = acquired->id, .answer = reply.answer});
   if (auto refused = refusal_of(reply.answer, observed)) return Out(std::in_place_index<1>, *refused);
   return Out(std::in_place_index<0>, std::move(reply.result));
 }
@@ -234,11 +236,18 @@ void execute_with_limit(Vendor vendor, VendorKey key, Begin begin,
                                                              done](VendorReply<T> reply) mutable {
                     auto kept = std::make_shared<VendorReply<T>>(std::move(reply));
                     ObserveRequest request{.id = id, .answer = kept->answer, .actual = kept->actual};
-                    vendor.observe(key, std::move(request), [kept, done](const Result<Observed>& observed) {
+                    // The handle stays until it is observed.
+                    const auto told = [vendor, kept, done](const Result<Observed>& observed) {
                       if (auto refused = refusal_of(kept->answer, observed))
                         return done(Out(std::in_place_index<1>, *refused));
                       done(Out(std::in_place_index<0>, std::move(kept->result)));
-                    });
+                    };
+                    vendor.observe(key, std::move(request),
+                                   [vendor, key, id, kept, told](const Result<Observed>& observed) mutable {
+                                     if (observed || observed.error().code != ErrorCode::invalid_argument)
+                                       return told(observed);
+                                     vendor.observe(key, {.id = id, .answer = kept->answer}, told);
+                                   });
                   }));
                 });
 }

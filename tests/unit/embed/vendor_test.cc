@@ -168,6 +168,28 @@ TEST(Vendor, AHandleMayGoWhileItsCallRuns) {
   EXPECT_TRUE(opened(std::move(again)).inspect(kPortal)->frozen_until) << "it was observed";
 }
 
+TEST(Vendor, AHandleMayGoBeforeTheAnswerIsObserved) {
+  const dripgate::testing::ScratchFolder folder;
+  const Store store = *Store::sqlite(folder.path("vendor.db"));
+  VendorOptions options = three_at_once();
+  options.store = store;
+  std::promise<Result<TextOrWait>> answer;
+  std::promise<std::function<void(VendorReply<std::string>)>> started;
+  {
+    Vendor crm = opened(std::move(options));
+    execute_with_limit<std::string>(
+        crm, kPortal, [&](auto finish) { started.set_value(std::move(finish)); },
+        [&](Result<TextOrWait> told) { answer.set_value(std::move(told)); });
+    auto finish = started.get_future().get();
+    std::promise<void> both;
+    crm.acquire(kPortal, {}, [&](const Result<Acquired>&) { both.get_future().wait_for(200ms); });
+    finish(page(503, {{"Retry-After", "600"}}));
+  }
+  const auto told = answer.get_future().get();
+  ASSERT_TRUE(std::holds_alternative<RateLimitExceeded>(*told)) << "the refusal went with the handle";
+  EXPECT_EQ(std::get<RateLimitExceeded>(*told).retry_after, 600s);
+}
+
 TEST(Vendor, OnAFileTheFreezeOutlivesTheProcess) {
   const dripgate::testing::ScratchFolder folder;
   const std::string path = folder.path("vendor.db");
@@ -190,6 +212,37 @@ TEST(Vendor, OnAFileTheFreezeOutlivesTheProcess) {
   std::promise<Result<Acquired>> promise;
   crm.acquire(kPortal, {}, [&](Result<Acquired> told) { promise.set_value(std::move(told)); });
   EXPECT_FALSE(promise.get_future().get()->allowed);
+}
+
+TEST(Vendor, AnActualCostThatIsWrongKeepsNeitherTheCallInFlightNorTheRefusal) {
+  Vendor ai = opened({.vendor = "ai", .concurrent = 1, .lease = 1h, .on_store_failure = FailureMode::closed});
+  int status = 200;
+  const auto call = [&] {
+    auto reply = page(status, {{"Retry-After", "600"}});
+    reply.actual = {{"tokns", 300}};
+    return reply;
+  };
+  EXPECT_EQ(std::get<std::string>(*execute_with_limit(ai, {}, call)), "page");
+  EXPECT_EQ(ai.inspect({})->in_flight, 0U);
+  status = 429;
+  EXPECT_EQ(std::get<RateLimitExceeded>(*execute_with_limit(ai, {}, call)).retry_after, 600s);
+  EXPECT_TRUE(ai.inspect({})->frozen_until) << "for everybody";
+  EXPECT_EQ(ai.inspect({})->in_flight, 0U);
+}
+
+TEST(Vendor, AnActualCostThatIsWrongKeepsNothingInTheCallbackFormEither) {
+  Vendor ai = opened({.vendor = "ai", .concurrent = 1, .lease = 1h, .on_store_failure = FailureMode::closed});
+  std::optional<Result<TextOrWait>> answer;
+  const auto begin = [](const auto& finish) {
+    auto reply = page(429, {{"Retry-After", "600"}});
+    reply.actual = {{"tokns", 300}};
+    finish(std::move(reply));
+  };
+  execute_with_limit<std::string>(ai, {}, begin, [&](Result<TextOrWait> told) { answer = std::move(told); });
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(std::get<RateLimitExceeded>(**answer).retry_after, 600s);
+  EXPECT_TRUE(ai.inspect({})->frozen_until);
+  EXPECT_EQ(ai.inspect({})->in_flight, 0U);
 }
 
 TEST(Vendor, CodeIsCheckedAsAFileIs) {
