@@ -146,10 +146,12 @@ void Vendors::observe(const ObserveCall& call, Done<Observed> done) {
   observed.rubbish = reading.rubbish;
   observed.refused = reading.refusal != Refusal::none;
   // Without a freeze: too many at once, one locked object, or a store that is away.
-  if (observed.refused)
-    observed.retry_after = std::max<Duration>(
-        reading.refusal == Refusal::rate ? reading.retry_after.value_or(kRefusedWait) : core::kPermitWaitMax,
-        asked->vendor->policy->freeze_floor);
+  if (observed.refused) {
+    const core::VendorPolicy& policy = *asked->vendor->policy;
+    const Duration said =
+        reading.refusal == Refusal::rate ? reading.retry_after.value_or(kRefusedWait) : core::kPermitWaitMax;
+    observed.retry_after = std::max(std::min(said, policy.freeze_cap), policy.freeze_floor);
+  }
   const bool local = call.id.starts_with(static_cast<char>(PermitOf::local));
   const auto permit = breaker_.admit(mono());
   if (!permit) return observe_degraded(*asked, *seen, std::move(observed), std::move(done));
@@ -157,6 +159,7 @@ void Vendors::observe(const ObserveCall& call, Done<Observed> done) {
   if (local) {
     context_.local.observe({.key = asked->key, .policy = share_of(*asked->vendor), .seen = *seen},
                            [](const Result<core::VendorEffect>&) {});
+    if (seen->permit && !seen->sent) seen->sent = seen->permit->acquired;
     seen->permit.reset();
   }
   context_.store.observe({.key = asked->key, .policy = asked->vendor->policy, .seen = *seen},

@@ -154,7 +154,30 @@ TEST_F(VendorsTest, AnObservationSaysWhenToAskAgain) {
   store.broken = true;
   vendor.on_store_failure = core::FailureMode::open;
   EXPECT_EQ(in(429, {{"Retry-After", "2"}}), 2s) << "the vendor's own word where nobody keeps it";
+  EXPECT_EQ(in(429, {{"Retry-After", "86400"}}), vendor.policy->freeze_cap) << "no longer than a freeze";
   EXPECT_EQ(in(429, {}), kRefusedWait);
+}
+
+TEST_F(VendorsTest, CallsOfTheShareRefusedTogetherAreOneOfTheRowInTheStoreToo) {
+  vendor.on_store_failure = core::FailureMode::local;
+  store.broken = true;
+  std::vector<std::string> ids;
+  for (int i = 0; i < 5; ++i) {
+    const auto call = acquire();
+    ASSERT_TRUE(call->allowed) << i;
+    ids.push_back(call->id);
+    clock.advance(1s);
+  }
+  store.broken = false;
+  clock.advance(10s);
+  for (const std::string& id : ids) {
+    EXPECT_TRUE(observe({.status = 429}, id)->refused);
+    clock.advance(1ms);
+  }
+  std::optional<int> strikes;
+  vendors.inspect("hubspot", {{"portal", "42"}},
+                  [&](const Result<VendorStatus>& status) { strikes = status->view.strikes; });
+  EXPECT_EQ(strikes, 1);
 }
 
 TEST_F(VendorsTest, AnOperatorFreezesAKeyLongerThanAVendorMayAndThawsIt) {
