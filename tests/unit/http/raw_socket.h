@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,12 @@ class RawSocket {
       loop_.run_for(std::chrono::milliseconds{n > 0 ? 0 : 1});
     }
     return true;
+  }
+
+  /// Sends all in one piece while the server does not run.
+  void send_unserved(std::string_view bytes) {
+    if (::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(bytes.size()))
+      throw std::runtime_error("a socket did not take " + std::to_string(bytes.size()) + " bytes");
   }
 
   /// Everything received so far, once it holds `text`. Empty when it never does.

@@ -1,4 +1,6 @@
 // The server over real sockets on 127.0.0.1: what it does for clients that behave, and how it stops.
+#include <algorithm>
+
 #include "http/request_reader.h"
 #include "unit/http/server_fixture.h"
 
@@ -39,6 +41,22 @@ TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
     EXPECT_LT(answer.find("X-Target: /" + std::to_string(i - 1) + "\r\n"),
               answer.find("X-Target: /" + std::to_string(i) + "\r\n"));
   }
+}
+
+TEST_F(ServerTest, PipelinedRequestsLeaveOtherConnectionsTheirTurn) {
+  static constexpr std::size_t kPipelined = 100;  // all of them fit into what is read at once
+  static constexpr std::ptrdiff_t kAheadMax = 20;
+  start();
+  RawSocket one = connect();
+  RawSocket other = connect();
+  ASSERT_TRUE(run_until(loop, [&] { return server->connections() == 2; }));
+  std::string many;
+  for (std::size_t i = 0; i < kPipelined; ++i) many += "GET /many HTTP/1.1\r\nHost: x\r\n\r\n";
+  one.send_unserved(many);
+  other.send_unserved("GET /other HTTP/1.1\r\nHost: x\r\n\r\n");
+  ASSERT_TRUE(run_until(loop, [&] { return seen.size() == kPipelined + 1; }));
+  EXPECT_LE(std::ranges::find(seen, "/other", &Request::target) - seen.begin(), kAheadMax);
+  EXPECT_EQ(count(one.receive_until("got "), "HTTP/1.1 200 "), kPipelined);
 }
 
 TEST_F(ServerTest, JoinsChunkedBodiesHoweverTheyAreCut) {
