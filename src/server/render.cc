@@ -12,8 +12,6 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-// A busy or restarting store: not at once, but soon.
-
 Json time_or_null(const std::optional<WallTime>& time) {
   return time ? Json(format_rfc3339(*time)) : Json(nullptr);
 }

@@ -18,7 +18,7 @@ namespace dripgate::server {
 /// One compact line; bytes that are no UTF-8 are replaced.
 [[nodiscard]] std::string to_text(const nlohmann::ordered_json& value);
 
-/// Retry-After of a 503.
+/// Retry-After of a 503 of a busy or restarting store: not at once, but soon.
 inline constexpr Duration kRetryUnavailableAfter = std::chrono::seconds{1};
 [[nodiscard]] int status_of(ErrorCode code);
 [[nodiscard]] http::Response problem_of(const Error& error);
