@@ -6,7 +6,8 @@
 //                    │                   │ its slot comes: gate(ticket)
 //                    │                   ├▶ go ───────▶ [RELEASED] hand it on, then done ──▶ [DONE]
 //                    │                   ├▶ rebook ───▶ [BOOKED] persist the new ticket, drop the old one
-//                    │                   ├▶ duplicate ▶ nothing: it went out, or an older generation fired
+//                    │                   │             (also of an older ticket: it may never have been kept)
+//                    │                   ├▶ duplicate ▶ nothing: it went out
 //                    │                   └▶ beyond_horizon, impossible ▶ dead-letter it
 //                    │                   (your timer refuses it for good: release(ticket), then dead-letter)
 //                    ├▶ beyond_horizon, impossible ──▶ dead-letter it; nothing was spent

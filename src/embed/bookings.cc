@@ -140,8 +140,11 @@ void Bookings::gate(v1::Ticket ticket, Owed<v1::Firing> owed) {
   store_.gate(std::move(asked), [owed = std::move(owed), ticket = std::move(ticket),
                                  policy](Result<core::GateAnswer> told) mutable {
     if (!told) return owed.give(outward(told.error()));
-    const bool moved = told->outcome == core::GateOutcome::rebook || told->outcome == core::GateOutcome::go;
-    owed.give(v1::Firing{.verdict = verdict_of(told->outcome),
+    // Whoever was told of the newer booking may have died before its entry was written: it is told again.
+    const bool older = told->outcome == core::GateOutcome::duplicate && told->generation > ticket.generation;
+    const bool moved =
+        older || told->outcome == core::GateOutcome::rebook || told->outcome == core::GateOutcome::go;
+    owed.give(v1::Firing{.verdict = older ? v1::GateVerdict::rebook : verdict_of(told->outcome),
                          .ticket = moved ? booked(std::move(ticket), *told) : std::move(ticket),
                          .now = told->now,
                          .slot = told->slot,
