@@ -1,7 +1,9 @@
 #include "consumer.h"
 
+#include <chrono>
 #include <iostream>
 #include <stdexcept>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -16,6 +18,13 @@ T must(dripgate::Result<T> result) {
   return *std::move(result);
 }
 
+/// What a task of Cloud Tasks holds beside its ticket.
+constexpr std::size_t kLineBytesMax = 90'000;
+
+bool has_text(const nlohmann::json& event, const char* name) {
+  return event.is_object() && event.contains(name) && event.at(name).is_string();
+}
+
 void refuse(const std::string& payload) {
   std::cerr << "dead letter: " << payload << '\n';
 }
@@ -26,15 +35,20 @@ Consumer::Consumer(const std::string& folder, dripgate::Limit limit, Timer& time
     : scheduler_(
           must(dripgate::Scheduler::open({.stream = "payouts",
                                           .limits = {limit},
+                                          // Cloud Tasks keeps the name of a task taken for up to a day.
+                                          .id_retention = std::chrono::hours{25},
                                           .store = must(dripgate::Store::sqlite(folder + "/bookings.db"))}))),
       timer_(timer),
       sink_(folder + "/sink.log", std::ios::app) {}
 
 void Consumer::take(const std::string& line) {
   const auto event = nlohmann::json::parse(line, nullptr, false);
-  if (!event.is_object() || !event.contains("id") || !event.contains("merchant")) return refuse(line);
-  const auto told =
-      must(scheduler_.reserve({.event_id = event.at("id"), .key = event.at("merchant"), .body = line}));
+  if (!has_text(event, "id") || !has_text(event, "merchant") || line.size() > kLineBytesMax)
+    return refuse(line);
+  auto answer = scheduler_.reserve({.event_id = event.at("id"), .key = event.at("merchant"), .body = line});
+  // Such an event never becomes a better one.
+  if (!answer && answer.error().code == dripgate::ErrorCode::invalid_argument) return refuse(line);
+  const auto told = must(std::move(answer));
   switch (told.verdict) {
     case ReserveVerdict::now:
       return deliver(told.ticket, told.slot);

@@ -129,7 +129,8 @@ def a_consumer_loses_nothing(program, scratch, environment=None):
     limit, merchants, each = 5, ("m1", "m2"), 30
     events = [json.dumps({"id": f"{m}-{i}", "merchant": m}) for i in range(each) for m in merchants]
     scratch.mkdir()
-    (scratch / "events.ndjson").write_text("\n".join(events) + "\n")
+    unusable = ['{"id": 7, "merchant": "m1"}', '{"id": "", "merchant": "m1"}', '"m1"', json.dumps({"id": "l", "merchant": "m1", "x": "x" * 200_000})]
+    (scratch / "events.ndjson").write_text("\n".join(unusable + events) + "\n")
     sink = scratch / "sink.log"
 
     def consume():
