@@ -104,8 +104,9 @@ void RedisEngine::start() {
 }
 
 std::unique_ptr<broker::Claims> RedisEngine::claims_of(const config::StreamSettings& settings) {
-  if (!settings.cloud_tasks || !settings.cloud_tasks->claim_check) return nullptr;
-  const config::ClaimCheck& check = *settings.cloud_tasks->claim_check;
+  if (!settings.cloud_tasks) return nullptr;
+  // Without a claimCheck too: another process, or the config before this one, may have put claims there.
+  const config::ClaimCheck check = settings.cloud_tasks->claim_check.value_or(config::ClaimCheck{});
   return broker_->claims(settings.stream->id,
                          {.claim_bytes_max = check.event_bytes_max, .bytes_max = check.bytes_max});
 }

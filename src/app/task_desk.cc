@@ -101,7 +101,8 @@ std::unique_ptr<broker::Timer> TaskDesk::timer(const config::StreamSettings& set
                                    .target = tasks.target + "/v1/dispatch/" + settings.stream->id,
                                    .service_account = tasks.service_account,
                                    .audience = tasks.audience,
-                                   .task_bytes_max = tasks.task_bytes_max},
+                                   .task_bytes_max = tasks.task_bytes_max,
+                                   .claim_check = tasks.claim_check.has_value()},
       *api_, context_.loop, context_.clock, std::move(claims));
   timers_[settings.stream->id] = timer.get();
   return timer;

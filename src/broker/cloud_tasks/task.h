@@ -29,6 +29,7 @@ struct Options {
   std::string service_account;      // whose identity token a task carries ...
   std::string audience;             // ... and for whom it is
   std::size_t task_bytes_max = kTaskBytesDefault;
+  bool claim_check = true;  // of what is too large from now on; what lies in the claims is found in any case
 };
 
 struct Task {

@@ -14,7 +14,8 @@ TasksTimer::TasksTimer(Options options, TasksApi& api, Executor& executor, Clock
 
 void TasksTimer::schedule(TimerEntry entry, Done<void> done) {
   const std::size_t index = queue_of(entry.id, lanes_.size());
-  if (claims_ != nullptr && !fits(entry)) return schedule_by_claim(std::move(entry), index, std::move(done));
+  if (claims_ != nullptr && options_.claim_check && !fits(entry))
+    return schedule_by_claim(std::move(entry), index, std::move(done));
   auto task = make_task(options_, std::move(entry), clock_.now());
   if (!task) return done(std::unexpected(std::move(task).error()));
   lanes_[index].add(*std::move(task), std::move(done));
@@ -58,7 +59,7 @@ void TasksTimer::receive(TimerEntry entry, Answer answer) {
   auto ticket = take_ticket(entry);
   if (!ticket) return hand_on(std::move(entry), {.answer = std::move(answer), .claim = {}});
   if (claims_ == nullptr) {
-    mark_lost(entry, "the stream has no claimCheck any more");
+    mark_lost(entry, "the stream has no claims here");
     return hand_on(std::move(entry), {.answer = std::move(answer), .claim = {}});
   }
   Claimant claimant{std::move(entry), *std::move(ticket), std::move(answer)};

@@ -145,7 +145,25 @@ TEST_F(CloudClaims, LostOrDamagedTheEntryFiresAndSaysSo) {
   EXPECT_NE(lost(1)->find("is damaged"), std::string::npos) << *lost(1);
 }
 
-TEST_F(CloudClaims, AfterTheClaimCheckWasTakenOutOfTheConfigTheEntryFiresAndSaysSo) {
+// Out of the config since, or not yet in that of this dispatcher.
+TEST_F(CloudClaims, AreFoundWithoutAClaimCheckInTheConfig) {
+  open();
+  ASSERT_TRUE(schedule(kLarge));
+  Options without = options();
+  without.claim_check = false;
+  timer = std::make_unique<TasksTimer>(without, tasks, executor, clock,
+                                       std::make_unique<FakeClaims>(shelf, executor, clock));
+  tasks.connect(timer.get());
+  timer->start([this](FiredEntry entry) { fired.push_back(std::move(entry)); });
+  const auto refused = schedule(kLarge, "other");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::too_large);
+  executor.run_for(1min);
+  ASSERT_EQ(fired.size(), 1u);
+  EXPECT_EQ(fired[0].entry.message.body, kLarge);
+}
+
+TEST_F(CloudClaims, WithNowhereToLookTheEntryFiresAndSaysSo) {
   open();
   ASSERT_TRUE(schedule(kLarge));
   open(false);
