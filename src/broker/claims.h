@@ -2,6 +2,7 @@
 // entry carries a reference; one whose bytes are gone still fires, marked, so that it ends as a dead letter.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,13 +14,17 @@ namespace dripgate::broker {
 /// Set on a fired entry in place of its bytes: why they are not there. Never taken from outside.
 inline constexpr std::string_view kClaimLostAttribute = "dripgate-claim-lost";
 
+/// Of an event that is new to the claims, or whose bytes lie there already under another id: that one goes
+/// soon, and meanwhile what has moved may take as much room again.
+enum class ClaimOf : std::uint8_t { new_event, moved_event };
+
 class Claims {
  public:
   virtual ~Claims() = default;
   /// `done` without an error: persisted, for longer than any timer keeps an entry. An id names its bytes:
   /// again is once. Errors: too_large (not transient: larger than one may be, or no room for it); others may
   /// be repeated.
-  virtual void put(std::string id, std::string bytes, Done<void> done) = 0;
+  virtual void put(std::string id, std::string bytes, ClaimOf of, Done<void> done) = 0;
   /// Empty: not there (any more).
   virtual void find(std::string id, Done<std::optional<std::string>> done) = 0;
   /// Nobody needs it: it goes after a grace, in which a repeat of the same entry still finds it.

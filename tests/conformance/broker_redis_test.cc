@@ -299,9 +299,10 @@ class RedisClaims : public RedisBroker {
   static constexpr std::size_t kClaimMax = 1'000;
   static constexpr std::size_t kAllMax = 2'500;
 
-  Result<void> put(const std::string& id, const std::string& bytes) {
+  Result<void> put(const std::string& id, const std::string& bytes,
+                   broker::ClaimOf of = broker::ClaimOf::new_event) {
     Result<void> kept = fail(ErrorCode::timed_out, "no answer");
-    claims_->put(id, bytes, [&](Result<void> answer) { kept = std::move(answer); });
+    claims_->put(id, bytes, of, [&](Result<void> answer) { kept = std::move(answer); });
     world_->run_ready();
     return kept;
   }
@@ -358,6 +359,17 @@ TEST_F(RedisClaims, AreBoundedEachAndTogetherAndRoomComesBack) {
   world_->run_for(rs::kClaimGrace + 1s);
   ASSERT_TRUE(put("c", kilo));
   EXPECT_EQ(size(), "2500");
+}
+
+TEST_F(RedisClaims, OfAnEventThatMovesMayTakeAsMuchRoomAgain) {
+  const std::string kilo(kClaimMax, 'x');
+  for (const char* id : {"a0", "b0"}) ASSERT_TRUE(put(id, kilo));
+  ASSERT_FALSE(put("c0", kilo)) << "a newcomer";
+  for (const char* id : {"a1", "b1"})
+    ASSERT_TRUE(put(id, kilo, broker::ClaimOf::moved_event)) << "it had its place";
+  EXPECT_EQ(size(), "4000");
+  ASSERT_TRUE(put("a2", kilo, broker::ClaimOf::moved_event));
+  EXPECT_FALSE(put("b2", kilo, broker::ClaimOf::moved_event)) << "bounded all the same";
 }
 
 TEST_F(RedisClaims, AfterRedisWasEmptiedThereIsRoomForAll) {

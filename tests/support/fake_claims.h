@@ -23,6 +23,7 @@ struct ClaimShelf {
     std::optional<WallTime> ends{};  // let go: then
   };
   std::map<std::string, Claim> claims;
+  std::optional<broker::ClaimOf> last;           // put
   std::function<std::optional<Error>()> refuse;  // asked before every put and find
 };
 
@@ -31,7 +32,8 @@ class FakeClaims final : public broker::Claims {
   FakeClaims(ClaimShelf& shelf, SimExecutor& executor, VirtualClock& clock)
       : shelf_(shelf), executor_(executor), clock_(clock) {}
 
-  void put(std::string id, std::string bytes, Done<void> done) override {
+  void put(std::string id, std::string bytes, broker::ClaimOf of, Done<void> done) override {
+    shelf_.last = of;
     later([this, id = std::move(id), bytes = std::move(bytes), done = std::move(done)]() mutable {
       if (auto error = refused()) return done(std::unexpected(*std::move(error)));
       shelf_.claims[id] = {.bytes = std::move(bytes)};

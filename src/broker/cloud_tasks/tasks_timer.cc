@@ -1,9 +1,17 @@
 // TasksTimer: see tasks_timer.h.
 #include "broker/cloud_tasks/tasks_timer.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace dripgate::broker::cloud_tasks {
+namespace {
+
+/// Entries of one event begin alike (drip/names.h).
+constexpr std::size_t kEventDigits = 32;
+
+}  // namespace
 
 TasksTimer::TasksTimer(Options options, TasksApi& api, Executor& executor, Clock& clock,
                        std::unique_ptr<Claims> claims)
@@ -29,12 +37,21 @@ bool TasksTimer::fits(const TimerEntry& entry) const {
   return make_task(options_, entry, clock_.now()).has_value();
 }
 
+ClaimOf TasksTimer::claim_of(std::string_view entry_id) const {
+  const std::string_view event = entry_id.substr(0, kEventDigits);
+  const bool moved = claims_in_hand_ > 0 && std::ranges::any_of(out_, [event](const auto& out) {
+                       return std::string_view(out.second.claim).starts_with(event);
+                     });
+  return moved ? ClaimOf::moved_event : ClaimOf::new_event;
+}
+
 void TasksTimer::schedule_by_claim(TimerEntry entry, std::size_t lane, Done<void> done) {
+  const ClaimOf of = claim_of(entry.id);
   Claimed claimed = check_in(entry);
   auto task = make_task(options_, std::move(entry), clock_.now());
   if (!task) return done(std::unexpected(std::move(task).error()));  // by its headers
   std::string id = claimed.ticket.id;
-  claims_->put(std::move(id), std::move(claimed.bytes),
+  claims_->put(std::move(id), std::move(claimed.bytes), of,
                guard_.wrap([this, task = *std::move(task), lane, claim = std::move(claimed.ticket.id),
                             done = std::move(done)](Result<void> kept) mutable {
                  if (!kept) return done(std::move(kept));

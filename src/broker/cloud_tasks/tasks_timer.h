@@ -58,6 +58,8 @@ class TasksTimer final : public PushedTimer {
   };
 
   [[nodiscard]] bool fits(const TimerEntry& entry) const;
+  /// One whose claim is in the drip's hands: this is where it goes next.
+  [[nodiscard]] ClaimOf claim_of(std::string_view entry_id) const;
   void schedule_by_claim(TimerEntry entry, std::size_t lane, Done<void> done);
   void add_claimed(Task task, std::size_t lane, std::string claim, Done<void> done);
   void redeem(Claimant claimant);

@@ -24,7 +24,7 @@ ClaimStore::ClaimStore(ContextPtr context, const std::string& stream, ClaimBound
       put_script_(lua::claim_put),
       let_go_script_(lua::claim_let_go) {}
 
-void ClaimStore::put(std::string id, std::string bytes, Done<void> done) {
+void ClaimStore::put(std::string id, std::string bytes, ClaimOf of, Done<void> done) {
   if (bytes.size() > bounds_.claim_bytes_max) {
     return done(fail(ErrorCode::too_large, "its claim would be " + std::to_string(bytes.size()) +
                                                " bytes; accepted: at most " +
@@ -32,7 +32,7 @@ void ClaimStore::put(std::string id, std::string bytes, Done<void> done) {
   }
   if (waiting_.size() >= kQueuedCallsMax)
     return done(fail(ErrorCode::full, "too many claims wait to be written", true));
-  waiting_.push_back({std::move(id), std::move(bytes), std::move(done)});
+  waiting_.push_back({std::move(id), std::move(bytes), of, std::move(done)});
   pump();
 }
 
@@ -50,7 +50,8 @@ void ClaimStore::send(Put put) {
   bytes_in_flight_ += size;
   const std::string key = key_of(put.id);
   const std::string kept = in_ms(kClaimKept);
-  const std::string most = std::to_string(bounds_.bytes_max);
+  const std::string most =
+      std::to_string(put.of == ClaimOf::moved_event ? 2 * bounds_.bytes_max : bounds_.bytes_max);
   const std::string forgotten = std::to_string(kClaimsForgotten);
   const std::string_view keys[] = {key, ages_, size_};
   const std::string_view arguments[] = {put.id, put.bytes, kept, most, forgotten};

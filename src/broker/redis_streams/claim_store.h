@@ -30,7 +30,7 @@ class ClaimStore final : public Claims {
  public:
   ClaimStore(ContextPtr context, const std::string& stream, ClaimBounds bounds);
 
-  void put(std::string id, std::string bytes, Done<void> done) override;
+  void put(std::string id, std::string bytes, ClaimOf of, Done<void> done) override;
   void find(std::string id, Done<std::optional<std::string>> done) override;
   void let_go(std::string id) override;
 
@@ -38,6 +38,7 @@ class ClaimStore final : public Claims {
   struct Put {
     std::string id;
     std::string bytes;
+    ClaimOf of;
     Done<void> done;
   };
 

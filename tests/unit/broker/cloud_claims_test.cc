@@ -109,6 +109,22 @@ TEST_F(CloudClaims, AreLetGoOnceTheEntryIsHandledAndNotBefore) {
   EXPECT_TRUE(tasks.tasks.empty());
 }
 
+TEST_F(CloudClaims, OfAnEventInHandAreAMoveAndNeedNoNewRoom) {
+  open();
+  const std::string event(32, 'a');
+  ASSERT_TRUE(schedule(kLarge, event + "-g0"));
+  EXPECT_EQ(shelf.last, ClaimOf::new_event);
+  executor.run_for(1min);
+  ASSERT_EQ(fired.size(), 1u);
+  ASSERT_TRUE(schedule(kLarge, std::string(32, 'b') + "-g0", kT0 + 1h));
+  EXPECT_EQ(shelf.last, ClaimOf::new_event) << "another event";
+  ASSERT_TRUE(schedule(kLarge, event + "-g1", kT0 + 1h));
+  EXPECT_EQ(shelf.last, ClaimOf::moved_event);
+  timer->settle(fired[0].token, [](Result<void>) {});
+  ASSERT_TRUE(schedule(kLarge, event + "-g2", kT0 + 1h));
+  EXPECT_EQ(shelf.last, ClaimOf::new_event);
+}
+
 TEST_F(CloudClaims, OfATaskThatIsRefusedForGoodAreLetGo) {
   open();
   ASSERT_TRUE(schedule("small", "first")) << "the queue has taken a task";
