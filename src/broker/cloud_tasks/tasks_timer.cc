@@ -73,6 +73,8 @@ void TasksTimer::start(Handler handler) {
 }
 
 void TasksTimer::receive(TimerEntry entry, Answer answer) {
+  // Before its bytes are fetched: the store that has them may be why.
+  if (handler_ == nullptr || paused_) return answer(Receipt::stop);
   auto ticket = take_ticket(entry);
   if (!ticket) return hand_on(std::move(entry), {.answer = std::move(answer), .claim = {}});
   if (claims_ == nullptr) {
@@ -97,7 +99,7 @@ void TasksTimer::redeem(Claimant claimant) {
 
 void TasksTimer::redeemed(Claimant claimant, Result<std::optional<std::string>> bytes) {
   if (!bytes) {
-    claimant.answer(Receipt::again);
+    claimant.answer(paused_ ? Receipt::stop : Receipt::again);
     return make_room();
   }
   check_out(claimant.entry, claimant.ticket, *std::move(bytes));

@@ -200,6 +200,29 @@ TEST_F(CloudClaims, OfAStoreThatIsAwayComeAgainLater) {
   EXPECT_EQ(fired[0].entry.message.body, kLarge);
 }
 
+TEST_F(CloudClaims, WhilePausedNobodyAsksForThemAndTheQueueSlowsDown) {
+  open();
+  int asked = 0;
+  shelf.refuse = [&] {
+    ++asked;
+    return Error{ErrorCode::unavailable, true, "away"};
+  };
+  std::vector<Receipt> receipts;
+  const auto push = [&] {
+    TimerEntry entry{
+        .id = kEntryId, .due = kT0, .message = {.id = {}, .body = kLarge, .attributes = {}, .published = {}}};
+    (void)check_in(entry);
+    timer->receive(std::move(entry), [&](Receipt receipt) { receipts.push_back(receipt); });
+  };
+  push();
+  timer->pause();  // while it is asked for
+  executor.run_ready();
+  push();
+  executor.run_ready();
+  EXPECT_EQ(receipts, (std::vector{Receipt::stop, Receipt::stop}));
+  EXPECT_EQ(asked, 1);
+}
+
 TEST_F(CloudClaims, AreInMemoryAFewAtATimeAndEveryoneGetsHisTurn) {
   open();
   const std::size_t many = 3 * kClaimsInHandMax;
