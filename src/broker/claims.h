@@ -18,6 +18,11 @@ inline constexpr std::string_view kClaimLostAttribute = "dripgate-claim-lost";
 /// soon, and meanwhile what has moved may take as much room again.
 enum class ClaimOf : std::uint8_t { new_event, moved_event };
 
+struct FoundClaim {
+  std::optional<std::string> bytes{};  // empty: not there (any more)
+  bool over = false;                   // let go before: the entry was handled, and this is a repeat of it
+};
+
 class Claims {
  public:
   virtual ~Claims() = default;
@@ -25,9 +30,9 @@ class Claims {
   /// again is once. Errors: too_large (not transient: larger than one may be, or no room for it); others may
   /// be repeated.
   virtual void put(std::string id, std::string bytes, ClaimOf of, Done<void> done) = 0;
-  /// Empty: not there (any more).
-  virtual void find(std::string id, Done<std::optional<std::string>> done) = 0;
-  /// Nobody needs it: it goes after a grace, in which a repeat of the same entry still finds it.
+  virtual void find(std::string id, Done<FoundClaim> done) = 0;
+  /// Nobody needs it: it goes after a grace, in which a repeat of the same entry still finds it. A later one,
+  /// within a day, is told that it is over.
   virtual void let_go(std::string id) = 0;
 };
 

@@ -306,12 +306,13 @@ class RedisClaims : public RedisBroker {
     world_->run_ready();
     return kept;
   }
-  std::optional<std::string> find(const std::string& id) {
-    std::optional<std::string> found = "no answer";
-    claims_->find(id, [&](Result<std::optional<std::string>> answer) { found = answer.value(); });
+  broker::FoundClaim look(const std::string& id) {
+    broker::FoundClaim found{.bytes = "no answer"};
+    claims_->find(id, [&](Result<broker::FoundClaim> answer) { found = answer.value(); });
     world_->run_ready();
     return found;
   }
+  std::optional<std::string> find(const std::string& id) { return look(id).bytes; }
   void let_go(const std::string& id) {
     claims_->let_go(id);
     world_->run_ready();
@@ -338,6 +339,12 @@ TEST_F(RedisClaims, GiveBackTheirBytesUntilTheyAreLetGoAndAWhileLonger) {
   EXPECT_EQ(find("a"), bytes) << "a task may come twice";
   EXPECT_LE(std::stoll(pttl("a")), rs::kClaimGrace / std::chrono::milliseconds{1});
   EXPECT_EQ(ask({"EXISTS", "claim:{payouts/p00}:b"}), "0");
+  EXPECT_FALSE(look("c").over);
+  world_->run_for(rs::kClaimGrace + 1s);
+  EXPECT_EQ(find("a"), std::nullopt);
+  EXPECT_TRUE(look("a").over);
+  ASSERT_TRUE(put("a", bytes));
+  EXPECT_FALSE(look("a").over) << "it counts again";
 }
 
 TEST_F(RedisClaims, AreBoundedEachAndTogetherAndRoomComesBack) {

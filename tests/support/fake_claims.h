@@ -40,13 +40,14 @@ class FakeClaims final : public broker::Claims {
       done({});
     });
   }
-  void find(std::string id, Done<std::optional<std::string>> done) override {
+  void find(std::string id, Done<broker::FoundClaim> done) override {
     later([this, id = std::move(id), done = std::move(done)]() mutable {
       if (auto error = refused()) return done(std::unexpected(*std::move(error)));
       const auto found = shelf_.claims.find(id);
-      if (found == shelf_.claims.end()) return done(std::optional<std::string>{});
+      if (found == shelf_.claims.end()) return done(broker::FoundClaim{});
       const auto& [bytes, ends] = found->second;
-      done(ends && *ends <= clock_.now() ? std::nullopt : std::optional<std::string>(bytes));
+      if (ends && *ends <= clock_.now()) return done(broker::FoundClaim{.bytes = {}, .over = true});
+      done(broker::FoundClaim{.bytes = bytes});
     });
   }
   void let_go(std::string id) override {

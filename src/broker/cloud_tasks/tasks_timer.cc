@@ -90,19 +90,21 @@ void TasksTimer::receive(TimerEntry entry, Answer answer) {
 void TasksTimer::redeem(Claimant claimant) {
   ++claims_in_hand_;
   const std::string id = claimant.ticket.id;
-  claims_->find(
-      id,
-      guard_.wrap([this, claimant = std::move(claimant)](Result<std::optional<std::string>> bytes) mutable {
-        redeemed(std::move(claimant), std::move(bytes));
-      }));
+  claims_->find(id, guard_.wrap([this, claimant = std::move(claimant)](Result<FoundClaim> found) mutable {
+    redeemed(std::move(claimant), std::move(found));
+  }));
 }
 
-void TasksTimer::redeemed(Claimant claimant, Result<std::optional<std::string>> bytes) {
-  if (!bytes) {
+void TasksTimer::redeemed(Claimant claimant, Result<FoundClaim> found) {
+  if (!found) {
     claimant.answer(paused_ ? Receipt::stop : Receipt::again);
     return make_room();
   }
-  check_out(claimant.entry, claimant.ticket, *std::move(bytes));
+  if (found->over && !found->bytes) {  // whoever handled it was not heard
+    claimant.answer(Receipt::handled);
+    return make_room();
+  }
+  check_out(claimant.entry, claimant.ticket, std::move(found->bytes));
   hand_on(std::move(claimant.entry),
           {.answer = std::move(claimant.answer), .claim = std::move(claimant.ticket.id)});
 }

@@ -63,7 +63,7 @@ class TasksTimer final : public PushedTimer {
   void schedule_by_claim(TimerEntry entry, std::size_t lane, Done<void> done);
   void add_claimed(Task task, std::size_t lane, std::string claim, Done<void> done);
   void redeem(Claimant claimant);
-  void redeemed(Claimant claimant, Result<std::optional<std::string>> bytes);
+  void redeemed(Claimant claimant, Result<FoundClaim> found);
   void hand_on(TimerEntry entry, Out out);
   /// The bytes of one claim are out of memory.
   void make_room();

@@ -19,6 +19,7 @@ ClaimStore::ClaimStore(ContextPtr context, const std::string& stream, ClaimBound
     : context_(std::move(context)),
       bounds_(bounds),
       claim_prefix_(claim_key(context_->options.prefix, partition_tag(stream, 0), {})),
+      over_prefix_(claim_over_key(context_->options.prefix, partition_tag(stream, 0), {})),
       ages_(claim_ages_key(context_->options.prefix, partition_tag(stream, 0))),
       size_(claim_size_key(context_->options.prefix, partition_tag(stream, 0))),
       put_script_(lua::claim_put),
@@ -49,11 +50,12 @@ void ClaimStore::send(Put put) {
   const std::size_t size = put.bytes.size();
   bytes_in_flight_ += size;
   const std::string key = key_of(put.id);
+  const std::string over = over_key_of(put.id);
   const std::string kept = in_ms(kClaimKept);
   const std::string most =
       std::to_string(put.of == ClaimOf::moved_event ? 2 * bounds_.bytes_max : bounds_.bytes_max);
   const std::string forgotten = std::to_string(kClaimsForgotten);
-  const std::string_view keys[] = {key, ages_, size_};
+  const std::string_view keys[] = {key, ages_, size_, over};
   const std::string_view arguments[] = {put.id, put.bytes, kept, most, forgotten};
   context_->client.run(
       put_script_, keys, arguments, context_->options.call_timeout,
@@ -75,23 +77,29 @@ void ClaimStore::send(Put put) {
       }));
 }
 
-void ClaimStore::find(std::string id, Done<std::optional<std::string>> done) {
+void ClaimStore::find(std::string id, Done<FoundClaim> done) {
   const std::string key = key_of(id);
-  const std::string_view words[] = {"GET", key};
-  context_->client.command(
-      key, words, context_->options.call_timeout,
-      guard_.wrap([done = std::move(done)](Result<redis::Reply> reply) mutable {
-        if (!reply) return done(std::unexpected(reply.error()));
-        auto* bytes = std::get_if<std::string>(&reply->value);
-        done(bytes == nullptr ? std::nullopt : std::optional<std::string>(std::move(*bytes)));
-      }));
+  const std::string over = over_key_of(id);
+  const std::string_view words[] = {"MGET", key, over};
+  context_->client.command(key, words, context_->options.call_timeout,
+                           guard_.wrap([key, done = std::move(done)](Result<redis::Reply> reply) mutable {
+                             if (!reply) return done(std::unexpected(reply.error()));
+                             auto* items = std::get_if<std::vector<redis::Reply>>(&reply->value);
+                             if (items == nullptr || items->size() != 2) return done(odd_reply(key));
+                             FoundClaim found{.bytes = {}, .over = items->at(1).text() != nullptr};
+                             if (auto* bytes = std::get_if<std::string>(&items->at(0).value))
+                               found.bytes = std::move(*bytes);
+                             done(std::move(found));
+                           }));
 }
 
 void ClaimStore::let_go(std::string id) {
   const std::string key = key_of(id);
+  const std::string over = over_key_of(id);
   const std::string grace = in_ms(kClaimGrace);
-  const std::string_view keys[] = {key, ages_, size_};
-  const std::string_view arguments[] = {id, grace};
+  const std::string over_kept = in_ms(kClaimOverKept);
+  const std::string_view keys[] = {key, ages_, size_, over};
+  const std::string_view arguments[] = {id, grace, over_kept};
   // Unheard, it ends with its own age.
   context_->client.run(let_go_script_, keys, arguments, context_->options.call_timeout,
                        [](const Result<redis::Reply>&) {});

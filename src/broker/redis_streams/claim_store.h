@@ -16,6 +16,8 @@ namespace dripgate::broker::redis_streams {
 inline constexpr Duration kClaimKept = std::chrono::hours{24 * 32};
 /// After its entry was handled: Cloud Tasks may bring a task twice, or not hear that it was taken.
 inline constexpr Duration kClaimGrace = std::chrono::minutes{10};
+/// How long a later repeat is told that it is one.
+inline constexpr Duration kClaimOverKept = std::chrono::hours{24};
 /// Bytes of claims on their way to Redis at once, unless it is one; more wait.
 inline constexpr std::size_t kClaimBytesInFlight = 16u << 20;
 /// Ended claims whose size one put takes off.
@@ -31,7 +33,7 @@ class ClaimStore final : public Claims {
   ClaimStore(ContextPtr context, const std::string& stream, ClaimBounds bounds);
 
   void put(std::string id, std::string bytes, ClaimOf of, Done<void> done) override;
-  void find(std::string id, Done<std::optional<std::string>> done) override;
+  void find(std::string id, Done<FoundClaim> done) override;
   void let_go(std::string id) override;
 
  private:
@@ -43,12 +45,14 @@ class ClaimStore final : public Claims {
   };
 
   [[nodiscard]] std::string key_of(const std::string& id) const { return claim_prefix_ + id; }
+  [[nodiscard]] std::string over_key_of(const std::string& id) const { return over_prefix_ + id; }
   void pump();
   void send(Put put);
 
   ContextPtr context_;
   const ClaimBounds bounds_;
   const std::string claim_prefix_;
+  const std::string over_prefix_;
   const std::string ages_;
   const std::string size_;
   redis::Script put_script_;

@@ -61,6 +61,9 @@ std::string letter_names_key(std::string_view prefix, std::string_view tag) {
 std::string claim_key(std::string_view prefix, std::string_view tag, std::string_view id) {
   return joined(prefix, "claim:", tag).append(":").append(id);
 }
+std::string claim_over_key(std::string_view prefix, std::string_view tag, std::string_view id) {
+  return joined(prefix, "claim-over:", tag).append(":").append(id);
+}
 std::string claim_ages_key(std::string_view prefix, std::string_view tag) {
   return joined(prefix, "claim-ages:", tag);
 }

@@ -21,6 +21,7 @@ namespace dripgate::broker::redis_streams {
 [[nodiscard]] std::string letter_ages_key(std::string_view prefix, std::string_view tag);
 [[nodiscard]] std::string letter_names_key(std::string_view prefix, std::string_view tag);
 [[nodiscard]] std::string claim_key(std::string_view prefix, std::string_view tag, std::string_view id);
+[[nodiscard]] std::string claim_over_key(std::string_view prefix, std::string_view tag, std::string_view id);
 [[nodiscard]] std::string claim_ages_key(std::string_view prefix, std::string_view tag);
 [[nodiscard]] std::string claim_size_key(std::string_view prefix, std::string_view tag);
 

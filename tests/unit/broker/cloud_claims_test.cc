@@ -125,6 +125,23 @@ TEST_F(CloudClaims, OfAnEventInHandAreAMoveAndNeedNoNewRoom) {
   EXPECT_EQ(shelf.last, ClaimOf::new_event);
 }
 
+// Its answer was lost, and nobody listened for longer than the grace: no letter of an event that has gone on.
+TEST_F(CloudClaims, LetGoLongAgoARepeatOfTheTaskIsHandled) {
+  open();
+  ASSERT_TRUE(schedule(kLarge));
+  const Task repeat = tasks.tasks.begin()->second.task;
+  executor.run_for(1min);
+  timer->settle(fired.at(0).token, [](Result<void>) {});
+  executor.run_for(ClaimShelf::kGrace + 1s);
+  std::optional<Receipt> receipt;
+  std::vector<std::pair<std::string, std::string>> headers = repeat.headers;
+  headers.emplace_back("X-CloudTasks-TaskName", repeat.id);
+  timer->receive(read_task(headers, repeat.body), [&](Receipt got) { receipt = got; });
+  executor.run_ready();
+  EXPECT_EQ(receipt, Receipt::handled);
+  EXPECT_EQ(fired.size(), 1u);
+}
+
 TEST_F(CloudClaims, OfATaskThatIsRefusedForGoodAreLetGo) {
   open();
   ASSERT_TRUE(schedule("small", "first")) << "the queue has taken a task";

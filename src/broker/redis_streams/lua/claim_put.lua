@@ -1,6 +1,7 @@
 #!lua
 -- claim_put: keeps the bytes of one claim, unless all of them together would be too many.
 -- KEYS    1: bytes of this claim · 2: ages (sorted set: end in ms, of "size id") · 3: size of all claims
+--         4: it is over (let go before)
 -- ARGV    1: id · 2: bytes · 3: kept for so long, ms · 4: size of all claims at most · 5: ended ones to forget at most
 -- Reply   size of all claims before; -1: it is kept (or was there)
 local time = redis.call('TIME')
@@ -22,5 +23,6 @@ local there = redis.call('ZSCORE', KEYS[2], member)
 if not there and all + size > most then return all end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', kept)
 redis.call('ZADD', KEYS[2], now + kept, member)
+redis.call('DEL', KEYS[4])
 if not there then redis.call('SET', KEYS[3], all + size) end
 return -1
