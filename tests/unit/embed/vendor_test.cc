@@ -175,14 +175,14 @@ TEST(Vendor, AHandleMayGoBeforeTheAnswerIsObserved) {
   options.store = store;
   std::promise<Result<TextOrWait>> answer;
   std::promise<std::function<void(VendorReply<std::string>)>> started;
+  std::promise<void> never;  // outlives the handle: the store's thread waits for it, then observes
   {
     Vendor crm = opened(std::move(options));
     execute_with_limit<std::string>(
         crm, kPortal, [&](auto finish) { started.set_value(std::move(finish)); },
         [&](Result<TextOrWait> told) { answer.set_value(std::move(told)); });
     auto finish = started.get_future().get();
-    std::promise<void> both;
-    crm.acquire(kPortal, {}, [&](const Result<Acquired>&) { both.get_future().wait_for(200ms); });
+    crm.acquire(kPortal, {}, [&](const Result<Acquired>&) { never.get_future().wait_for(200ms); });
     finish(page(503, {{"Retry-After", "600"}}));
   }
   const auto told = answer.get_future().get();
