@@ -87,4 +87,17 @@ std::string refusal(const http::Response& response) {
   return fmt::format("the server answered HTTP {}", response.status);
 }
 
+int show(const Result<std::string>& answer, bool as_json,
+         const std::function<void(const nlohmann::json&)>& in_words) {
+  if (!answer) return complain(answer.error());
+  if (as_json) {
+    print(*answer);
+    return kExitOk;
+  }
+  const auto parsed = nlohmann::json::parse(*answer, nullptr, false);
+  if (!parsed.is_object()) return complain(Error{ErrorCode::corrupt, false, "the answer is not JSON"});
+  in_words(parsed);
+  return kExitOk;
+}
+
 }  // namespace dripgate::cli

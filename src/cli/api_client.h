@@ -1,8 +1,11 @@
 // ApiClient: calls to a running `dripgate up`, one after another, waiting for each on this thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/result.h"
 #include "cli/verbs.h"
@@ -39,5 +42,10 @@ class ApiClient {
 
 /// "the stream is paused (HTTP 409)": the detail of a problem document, else the status.
 [[nodiscard]] std::string refusal(const http::Response& response);
+
+/// Shows the answer to a verb's question: as it came (`as_json`), or as `in_words` prints the object. The
+/// verb's exit code.
+int show(const Result<std::string>& answer, bool as_json,
+         const std::function<void(const nlohmann::json&)>& in_words);
 
 }  // namespace dripgate::cli

@@ -66,15 +66,7 @@ int run_inspect(const InspectOptions& options) {
   auto api = ApiClient::make(options.server);
   if (!api) return complain(api.error());
   const auto answer = (*api)->ask("GET", target_of(options));
-  if (!answer) return complain(answer.error());
-  if (options.json) {
-    print(*answer);
-    return kExitOk;
-  }
-  const Json parsed = Json::parse(*answer, nullptr, false);
-  if (!parsed.is_object()) return complain(Error{ErrorCode::corrupt, false, "the answer is not JSON"});
-  print(answer_text(options, parsed));
-  return kExitOk;
+  return show(answer, options.json, [&](const Json& parsed) { print(answer_text(options, parsed)); });
 }
 
 }  // namespace dripgate::cli

@@ -99,15 +99,7 @@ int run_letters(const LetterOptions& options) {
   if (!api) return complain(api.error());
   const Question question = question_of(options);
   const auto answer = (*api)->ask(question.method, question.target, question.body);
-  if (!answer) return complain(answer.error());
-  if (options.json) {
-    print(*answer);
-    return kExitOk;
-  }
-  const Json parsed = Json::parse(*answer, nullptr, false);
-  if (!parsed.is_object()) return complain(Error{ErrorCode::corrupt, false, "the answer is not JSON"});
-  print_answer(options.action, parsed);
-  return kExitOk;
+  return show(answer, options.json, [&](const Json& parsed) { print_answer(options.action, parsed); });
 }
 
 }  // namespace dripgate::cli

@@ -78,15 +78,7 @@ int run_vendor(const VendorOptions& options) {
   if (!api) return complain(api.error());
   const auto answer =
       (*api)->ask(options.action == Action::inspect ? "GET" : "POST", *target, body_of(options));
-  if (!answer) return complain(answer.error());
-  if (options.json) {
-    print(*answer);
-    return kExitOk;
-  }
-  const Json parsed = Json::parse(*answer, nullptr, false);
-  if (!parsed.is_object()) return complain(Error{ErrorCode::corrupt, false, "the answer is not JSON"});
-  print(answer_text(options, parsed));
-  return kExitOk;
+  return show(answer, options.json, [&](const Json& parsed) { print(answer_text(options, parsed)); });
 }
 
 }  // namespace dripgate::cli
