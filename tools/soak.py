@@ -355,7 +355,7 @@ def main():
     parser.add_argument("--histories", type=int, default=10_000)
     parser.add_argument("--rate", type=int, default=5_000, help="envoy: requests/s")
     parser.add_argument("--seconds", type=int, default=30, help="envoy: how long")
-    parser.add_argument("--app", choices=["envoy", "nginx"], default="nginx", help="envoy: who answers behind the rate limit filter")
+    parser.add_argument("--app", choices=["envoy", "nginx"], default="envoy", help="envoy: who answers behind the rate limit filter")
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     options.binary = str((pathlib.Path(options.build) / "dripgate").resolve())
