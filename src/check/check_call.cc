@@ -145,9 +145,11 @@ void CheckCall::take_replays() {
   if (request_.idempotency_key.empty() || request_.peek) return;
   for (PolicyAnswer& policy : answer_.policies) {
     if (policy.plan.role != Role::enforced || !policy.plan.policy->idempotency) continue;
-    auto remembered = owner_.replays_.take(replay_name(policy), began_);
-    if (!remembered) continue;
-    core::Decision own{.now = {}, .outcomes = *std::move(remembered)};
+    std::string name = replay_name(policy);
+    auto taken = owner_.replays_.take(name, began_);
+    if (!taken) continue;
+    taken_replays_.push_back({std::move(name), taken->allow});
+    core::Decision own{.now = {}, .outcomes = std::move(taken->outcomes)};
     core::judge(own);
     policy.replayed = true;
     policy.decisive = own.decisive;
@@ -156,8 +158,7 @@ void CheckCall::take_replays() {
 }
 
 void CheckCall::give_replays_back() {
-  for (const PolicyAnswer& policy : answer_.policies)
-    if (policy.replayed) owner_.replays_.give_back(replay_name(policy));
+  for (const TakenReplay& taken : taken_replays_) owner_.replays_.give_back(taken.name, taken.allow);
 }
 
 void CheckCall::remember() {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <absl/container/inlined_vector.h>
 
@@ -20,6 +22,10 @@ class CheckCall : public std::enable_shared_from_this<CheckCall> {
 
  private:
   using Members = absl::InlinedVector<std::size_t, core::kChargesInPlace>;  // places in answer_.policies
+  struct TakenReplay {
+    std::string name;
+    std::uint64_t allow;
+  };
 
   void take_replays();
   [[nodiscard]] bool refused_by_missing_key();
@@ -40,6 +46,7 @@ class CheckCall : public std::enable_shared_from_this<CheckCall> {
   Answer answer_;
   WallTime began_;
   Members shadows_;
+  std::vector<TakenReplay> taken_replays_;
   bool decided_ = false;  // answer_.now is the store's
 };
 

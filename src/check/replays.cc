@@ -12,15 +12,16 @@ std::string replay_name(std::string_view counter_key, std::span<const core::Limi
   return (name += ' ') += escaped_key;
 }
 
-std::optional<Replays::Outcomes> Replays::take(const std::string& name, WallTime now) {
+std::optional<Replays::Taken> Replays::take(const std::string& name, WallTime now) {
   const auto found = allows_.find(name);
   if (found == allows_.end() || found->second.left <= 0 || now >= found->second.until) return std::nullopt;
   --found->second.left;
-  return found->second.outcomes;
+  return Taken{found->second.outcomes, found->second.sequence};
 }
 
-void Replays::give_back(const std::string& name) {
-  if (const auto found = allows_.find(name); found != allows_.end()) ++found->second.left;
+void Replays::give_back(const std::string& name, std::uint64_t allow) {
+  const auto found = allows_.find(name);
+  if (found != allows_.end() && found->second.sequence == allow) ++found->second.left;
 }
 
 void Replays::remember(const std::string& name, Outcomes outcomes, int replays, WallTime until) {

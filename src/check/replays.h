@@ -33,10 +33,16 @@ class Replays {
 
   explicit Replays(std::size_t remembered_max = kReplaysRememberedMax) : max_(remembered_max) {}
 
+  struct Taken {
+    Outcomes outcomes;
+    std::uint64_t allow = 0;  // which one it is a replay of
+  };
+
   /// Takes one replay of what is remembered under `name`; empty: there is none left.
-  [[nodiscard]] std::optional<Outcomes> take(const std::string& name, WallTime now);
-  /// The request that took it was refused by another policy.
-  void give_back(const std::string& name);
+  [[nodiscard]] std::optional<Taken> take(const std::string& name, WallTime now);
+  /// The request that took it was refused by another policy. What is remembered under `name` by now may be a
+  /// later allow, which gets no replay that was never its own.
+  void give_back(const std::string& name, std::uint64_t allow);
   /// The allow was refunded: the next request of this name is charged.
   void forget(const std::string& name) { allows_.erase(name); }
   /// From now on `replays` requests of this name are given `outcomes`, until `until`.

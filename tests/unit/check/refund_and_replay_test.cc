@@ -203,8 +203,31 @@ TEST(Idempotency, WhatIsRememberedIsBounded) {
   EXPECT_TRUE(replays.take("b", testing::kT0));
   EXPECT_TRUE(replays.take("c", testing::kT0));
   EXPECT_FALSE(replays.take("c", testing::kT0));
-  replays.give_back("c");
-  EXPECT_TRUE(replays.take("c", testing::kT0));
+}
+
+TEST(Idempotency, AReplayThatComesBackAfterItsAllowIsGoneGivesTheNextAllowNoneMore) {
+  World world(R"(
+    - { id: p, key: [user], limit: 5, window: 1h, onStoreFailure: closed, idempotency: { ttl: 10m, maxReplays: 3 } }
+    - { id: ip, match: { ip: "*" }, key: [ip], limit: 1, window: 24h, onStoreFailure: closed }
+)");
+  const auto from = [](const std::string& ip) {
+    return Request{.descriptor = {{"user", "a"}, {"ip", ip}}, .idempotency_key = "k"};
+  };
+  const std::string id = world.ask(from("1.1.1.1")).refund_id;
+  ASSERT_TRUE(world.check({{"ip", "2.2.2.2"}}).allowed());  // its last unit
+  std::optional<Result<Answer>> late;
+  world.shared.slow = true;
+  world.checker.check(from("2.2.2.2"), [&](Result<Answer> answer) { late = std::move(answer); });
+  world.shared.slow = false;
+  ASSERT_EQ(world.shared.under_way.size(), 1u);
+  ASSERT_EQ(world.refund(id), true);
+  ASSERT_FALSE(world.ask(from("3.3.3.3")).policies.at(1).replayed) << "charged: another allow";
+  world.shared.under_way.front()();
+  ASSERT_FALSE(late.value().value().allowed());
+  int replayed = 0;
+  for (int i = 0; i < 4; ++i)
+    replayed += world.ask(from("4.4.4." + std::to_string(i))).policies.at(1).replayed ? 1 : 0;
+  EXPECT_EQ(replayed, 3);
 }
 
 }  // namespace

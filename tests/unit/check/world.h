@@ -47,7 +47,10 @@ class FickleStore final : public store::CounterStore {
     if (away) return done(gone());
     if (!refused.empty() && charges.front().key.contains(refused))
       return done(fail(ErrorCode::invalid_argument, "refused by the test"));
-    memory_->consume(std::move(charges), std::move(done));
+    if (!slow) return memory_->consume(std::move(charges), std::move(done));
+    under_way.emplace_back([this, charges = std::move(charges), done = std::move(done)]() mutable {
+      memory_->consume(std::move(charges), std::move(done));
+    });
   }
   void peek(store::Charges charges, Done<core::Decision> done) override {
     if (away) return done(gone());
@@ -63,6 +66,8 @@ class FickleStore final : public store::CounterStore {
   }
 
   bool away = false;
+  bool slow = false;  // the next consumes wait in `under_way` until the test runs them
+  std::vector<Task> under_way;
   int consumes = 0;
   std::string refused;  // keys with this in them are a fault of the request
 
