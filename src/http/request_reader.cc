@@ -44,7 +44,8 @@ class Parser final : public bhttp::basic_parser<true> {
   explicit Parser(Request& into) : request_(into) {}
 
   [[nodiscard]] int version() const { return version_; }
-  [[nodiscard]] bool transfer_encoded() const { return transfer_encoded_; }
+  [[nodiscard]] int transfer_encodings() const { return transfer_encodings_; }
+  [[nodiscard]] bool chunked_alone() const { return chunked_alone_; }
   [[nodiscard]] int hosts() const { return hosts_; }
 
  private:
@@ -60,7 +61,9 @@ class Parser final : public bhttp::basic_parser<true> {
     if (is_header_done()) return;  // a trailer
     request_.headers.emplace_back(text, value);
     if (name == bhttp::field::host) ++hosts_;
-    transfer_encoded_ = transfer_encoded_ || name == bhttp::field::transfer_encoding;
+    if (name != bhttp::field::transfer_encoding) return;
+    ++transfer_encodings_;
+    chunked_alone_ = beast::iequals(value, "chunked");
   }
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code&) override {
     if (length) request_.body.reserve(std::min<std::size_t>(*length, kBodyBytesReserved));
@@ -79,7 +82,8 @@ class Parser final : public bhttp::basic_parser<true> {
 
   Request& request_;
   int version_ = 11;
-  bool transfer_encoded_ = false;
+  int transfer_encodings_ = 0;
+  bool chunked_alone_ = false;  // nothing but it in the last of them
   int hosts_ = 0;
 };
 
@@ -133,17 +137,20 @@ struct RequestReader::Impl {
     return std::nullopt;
   }
 
-  // A body whose length we and a proxy before us could see differently is refused.
-  [[nodiscard]] bool ambiguous_length() const {
-    return parser->transfer_encoded() && (!parser->chunked() || parser->version() < 11);
+  // A body whose length we and a proxy before us could see differently is refused, and one in a coding that
+  // we do not undo: its bytes are not what was meant.
+  [[nodiscard]] bool unreadable_body() const {
+    if (parser->transfer_encodings() == 0) return false;
+    return parser->transfer_encodings() > 1 || !parser->chunked_alone() || parser->version() < 11;
   }
 
   Step header_finished() {
     head_told = true;
-    if (ambiguous_length()) {
+    if (unreadable_body()) {
       return refused(refuse(400, "bad-request", "Transfer-Encoding: accepted is chunked, in HTTP/1.1"));
     }
-    if (parser->hosts() > 1) return refused(refuse(400, "bad-request", "Host: accepted once"));
+    if (parser->hosts() > 1 || (parser->hosts() == 0 && parser->version() >= 11))
+      return refused(refuse(400, "bad-request", "Host: accepted once, and HTTP/1.1 needs it"));
     parser->eager(true);
     if (parser->is_done()) return Step::complete;
     return Step::head;
