@@ -85,14 +85,16 @@ Result<VendorGrant> acquire(VendorState& state, const VendorPolicy& policy, cons
   grant.now = *at;
   grant.frozen_until = frozen_after(state, *at);
   const std::size_t paced = paced_limit(policy);
-  Duration wait = std::max<Duration>(state.frozen - *at, Duration{0});
-  wait = std::max(wait, wait_for_probe(state, *at));
+  const WallTime thawed = std::max(state.frozen, *at);  // nobody starts before
+  Duration wait = std::max<Duration>(thawed - *at, wait_for_probe(state, *at));
   const Duration for_permit = wait_for_permit(state, policy, *at);
   for (std::size_t i = 0; i < policy.limits.size(); ++i) {
     state.limits[i] = refreshed(state, policy, i, *at);
     if (costs[i] == 0) continue;
     if (costs[i] > policy.limits[i].max_cost()) grant.impossible = true;
-    wait = std::max(wait, wait_of(state.limits[i], policy.limits[i], i == paced, costs[i], *at));
+    const Duration then =
+        wait_of(refreshed(state, policy, i, thawed), policy.limits[i], i == paced, costs[i], thawed);
+    wait = std::max(wait, then == kNeverResets ? then : thawed - *at + then);
   }
   const bool never = grant.impossible || wait == kNeverResets;
   grant.allowed = !never && wait == Duration{0} && for_permit == Duration{0};
@@ -136,7 +138,8 @@ WallTime kept_until(const VendorState& state, const VendorPolicy& policy) {
     until = std::max(until, mine.hold);
     if (mine.window == Duration{0}) continue;
     if (limit.algorithm != Algorithm::token_bucket) {
-      until = std::max(until, window_at(limit, mine.time).end);
+      const bool thaws = i == paced_limit(policy) && state.frozen > mine.time;
+      until = std::max(until, window_at(limit, thaws ? state.frozen : mine.time).end);
     } else if (limit.limit > 0) {
       until = std::max(until, mine.time + Duration{ceil_div(mine.value, limit.limit)});
     } else if (mine.value > 0) {

@@ -1,6 +1,7 @@
 #include "core/vendor_limit.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/check.h"
 #include "core/fixed_window.h"
@@ -29,37 +30,43 @@ Units in_flight_at(const VendorState& state, std::size_t index, WallTime start, 
   return std::min(units, most);
 }
 
+/// Units that begin until `since` after a window's start, spread evenly.
+Units even_share(const Limit& limit, Duration since) {
+  return std::min(limit.limit, since.count() * limit.limit / spread_over(limit).count() + 1);
+}
+
 }  // namespace
 
 VendorState::OfLimit refreshed(const VendorState& state, const VendorPolicy& policy, std::size_t index,
-                               WallTime now) {
+                               WallTime at) {
   const Limit& limit = policy.limits[index];
   VendorState::OfLimit mine = state.limits[index];
   if (mine.bucket != is_bucket(limit)) mine = {.hold = mine.hold, .bucket = is_bucket(limit)};
   const bool fresh = mine.window == Duration{0};
   if (is_bucket(limit)) {
-    if (fresh) mine.time = now;
+    if (fresh) mine.time = at;
     if (!fresh && mine.window != limit.window) mine.value = converted(mine, limit);
     mine.window = limit.window;
-    if (mine.time >= now) return mine;
-    const Wide refilled = Wide{(now - mine.time).count()} * limit.limit;
+    if (mine.time >= at) return mine;
+    const Wide refilled = Wide{(at - mine.time).count()} * limit.limit;
     mine.value = refilled >= mine.value ? 0 : mine.value - static_cast<std::int64_t>(refilled);
-    mine.time = now;
+    mine.time = at;
     return mine;
   }
-  const Window current = window_at(limit, now);
-  const bool other = !fresh && mine.window != limit.window;
-  const bool live = !fresh && mine.time + mine.window > now;
-  mine.window = limit.window;
-  if (other) {
-    if (!live) mine.value = 0;
-    mine.time = current.start;
-    return mine;
+  const WallTime start = window_start(limit, at);
+  const Duration span = std::exchange(mine.window, limit.window);
+  if (!fresh && span != limit.window) {
+    if (mine.time + span <= at) mine.value = 0;
+    mine.time = start;
+  } else if (fresh || mine.time < start) {
+    const Duration guard = limit.window - spread_over(limit);
+    mine.value = fresh ? 0 : in_flight_at(state, index, start, guard, limit.limit);
+    mine.time = start;
   }
-  if (mine.time >= current.start && !fresh) return mine;
-  const Duration guard = limit.window - spread_over(limit);
-  mine.value = fresh ? 0 : in_flight_at(state, index, current.start, guard, limit.limit);
-  mine.time = current.start;
+  // A freeze leaves nothing of what could have been used until it ends.
+  const WallTime thaw = std::min(state.frozen, at);
+  if (thaw >= mine.time && index == paced_limit(policy))
+    mine.value = std::max(mine.value, even_share(limit, thaw - mine.time));
   return mine;
 }
 
@@ -101,19 +108,10 @@ void set_remaining(VendorState::OfLimit& state, const Limit& limit, Units units,
   state.time = now;
 }
 
-void empty_at(VendorState::OfLimit& state, const Limit& limit, bool paced, WallTime until) {
-  if (is_bucket(limit)) {
-    state.value = std::max(state.value, limit.capacity * limit.window.count());
-    state.time = until;
-    state.window = limit.window;
-    return;
-  }
-  if (!paced) return;
-  const WallTime start = window_start(limit, until);
-  const Units used =
-      std::min(limit.limit, (until - start).count() * limit.limit / spread_over(limit).count() + 1);
-  state.value = state.time == start && state.window == limit.window ? std::max(state.value, used) : used;
-  state.time = start;
+void empty_at(VendorState::OfLimit& state, const Limit& limit, WallTime until) {
+  if (!is_bucket(limit)) return;
+  state.value = std::max(state.value, limit.capacity * limit.window.count());
+  state.time = until;
   state.window = limit.window;
 }
 

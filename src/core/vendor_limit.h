@@ -9,10 +9,11 @@
 
 namespace dripgate::core::vendor_limit {
 
-/// The limit's state as of now: a bucket has refilled, a window may be a new one (into which calls in flight
-/// at its edge count).
+/// The limit's state at `at`, now or the end of the freeze: a bucket has refilled, a window may be a new one
+/// (into which calls in flight at its edge count). Of the paced window in which a freeze ends, or is at `at`,
+/// at least the even share until then is used.
 [[nodiscard]] VendorState::OfLimit refreshed(const VendorState& state, const VendorPolicy& policy,
-                                             std::size_t index, WallTime now);
+                                             std::size_t index, WallTime at);
 /// How long `cost` (at least 1) must wait; 0: it may go. `paced`: starts are spread over the window.
 [[nodiscard]] Duration wait_of(const VendorState::OfLimit& state, const Limit& limit, bool paced, Units cost,
                                WallTime now);
@@ -21,9 +22,9 @@ namespace dripgate::core::vendor_limit {
 void charge(VendorState::OfLimit& state, const Limit& limit, Units units);
 /// Leaves `units`.
 void set_remaining(VendorState::OfLimit& state, const Limit& limit, Units units, WallTime now);
-/// Empty at `until`, whatever it is before. A window that is not paced stays as it is: it is not what
-/// refused.
-void empty_at(VendorState::OfLimit& state, const Limit& limit, bool paced, WallTime until);
+/// A bucket is empty at `until`, whatever it is before. A window keeps what it has used: `refreshed` knows of
+/// the freeze.
+void empty_at(VendorState::OfLimit& state, const Limit& limit, WallTime until);
 
 /// A window's starts can be spread: offsets are computed as units x window.
 [[nodiscard]] inline bool can_pace(const Limit& limit) {

@@ -14,7 +14,7 @@ using namespace vendor_limit;
 class Observing {
  public:
   Observing(VendorState& state, const VendorPolicy& policy, const VendorObservation& seen, WallTime now)
-      : state_(state), policy_(policy), seen_(seen), now_(now), paced_(paced_limit(policy)) {
+      : state_(state), policy_(policy), seen_(seen), now_(now) {
     effect_.now = now;
     sent_ = seen.sent ? std::min(*seen.sent, now) : now;
     sent_known_ = seen.sent.has_value();
@@ -88,7 +88,7 @@ class Observing {
 
   void empty_buckets(WallTime until) {
     for (std::size_t i = 0; i < policy_.limits.size(); ++i)
-      empty_at(state_.limits[i], policy_.limits[i], i == paced_, until);
+      empty_at(state_.limits[i], policy_.limits[i], until);
   }
 
   void lower_concurrency() {
@@ -170,7 +170,6 @@ class Observing {
   const VendorPolicy& policy_;
   const VendorObservation& seen_;
   WallTime now_;
-  std::size_t paced_;
   WallTime sent_;
   bool sent_known_ = false;
   VendorEffect effect_;

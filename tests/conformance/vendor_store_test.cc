@@ -101,6 +101,21 @@ TEST_P(VendorConformance, AFreezeHoldsForAllAndSurvivesWhateverHappensToTheStore
   EXPECT_TRUE(vendor.acquire().allowed);
 }
 
+TEST_P(VendorConformance, AnEarlyThawForgetsNothingThatItsWindowHadUsed) {
+  Vendor vendor(*under, {.limits = {per(50, 10s)}});
+  clock.advance(10s - Duration{to_us(clock.now()) % 10'000'000});
+  EXPECT_TRUE(vendor.acquire({40}).allowed);
+  EXPECT_TRUE(vendor.refuse(60s).froze);
+  clock.advance(100ms);
+  VendorObservation thaw;
+  thaw.verdict = VendorVerdict::thaw;
+  vendor.observe(thaw);
+  EXPECT_EQ(vendor.inspect().remaining, (std::vector<core::Units>{10}));
+  clock.advance(9s);
+  EXPECT_FALSE(vendor.acquire({11}).allowed);
+  EXPECT_TRUE(vendor.acquire({10}).allowed);
+}
+
 TEST_P(VendorConformance, EachWhoWaitsIsToldAStartOfHisOwn) {
   Vendor vendor(*under, {.limits = {bucket(1, 1s, 1)}});
   EXPECT_TRUE(vendor.acquire().allowed);

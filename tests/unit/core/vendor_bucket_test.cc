@@ -32,6 +32,36 @@ TEST_F(VendorBucket, SeveralDimensionsAllOrNothing) {
   EXPECT_TRUE(take(0s, 1, 2000).impossible);
 }
 
+TEST_F(VendorBucket, AThawInTheWindowOfTheRefusalForgetsNothingThatItHadUsed) {
+  policy.limits = {window(50, 1s)};
+  EXPECT_TRUE(take(0s, 40).allowed);
+  refuse(10ms, 5s);
+  VendorObservation thaw;
+  thaw.verdict = VendorVerdict::thaw;
+  tell(20ms, thaw);
+  EXPECT_EQ(view(state, policy, kT0 + 20ms).remaining[0], 10);
+  Units more = 0;
+  for (Duration at = 20ms; at < 1s; at += 1ms) more += take(at).allowed ? 1 : 0;
+  EXPECT_EQ(more, 10);
+}
+
+TEST_F(VendorBucket, AFreezeThatEndsInALaterWindowLeavesTheRestOfItAndCountsWhatCameOverTheEdge) {
+  policy.limits = {window(50, 1s)};
+  EXPECT_TRUE(take(900ms, 30).allowed);
+  refuse(910ms, 290ms);
+  EXPECT_EQ(take(950ms).retry_after, 500ms) << "30 of 50 begin within 450 of its first 750 ms";
+  EXPECT_EQ(view(state, policy, kT0 + 1200ms).remaining[0], 20) << "30 may be counted on both sides";
+  EXPECT_FALSE(take(1450ms - 1us).allowed);
+  EXPECT_TRUE(take(1450ms).allowed);
+}
+
+TEST_F(VendorBucket, AKeyIsKeptUntilTheWindowIsOverInWhichItsFreezeEnds) {
+  policy.limits = {window(36, 1h)};
+  refuse(59min, 11min);
+  EXPECT_EQ(view(state, policy, kT0 + 70min).remaining[0], 36 - 7) << "of 59 min 59.75 s for 36";
+  EXPECT_GE(kept_until(state, policy), kT0 + 2h);
+}
+
 TEST_F(VendorBucket, RefusalsInARowDoubleTheFloorUpToTheCap) {
   policy.limits = {bucket(1000, 1000, 1s)};
   Duration at = 0s;
@@ -254,12 +284,16 @@ TEST_F(VendorBucket, RandomHistoriesKeepEveryPromise) {
         seen.permit = calls[which];
         calls.erase(calls.begin() + static_cast<std::ptrdiff_t>(which));
         seen.verdict = draw(12) == 0 ? VendorVerdict::refused : VendorVerdict::success;
+        if (draw(20) == 0) seen.verdict = VendorVerdict::thaw;
         seen.freeze = Duration{draw(700'000)};
         const std::vector<Units> before = view(state, policy, kT0 + at).remaining;
         seen.limits[0].remaining = draw(3) == 0 ? draw(25) : -1;
         const VendorEffect effect = observe(state, policy, seen, kT0 + at).value();
         model.out.erase(seen.permit->number);
-        if (effect.frozen_until) {
+        if (seen.verdict == VendorVerdict::thaw) {
+          ASSERT_FALSE(effect.frozen_until) << seed;
+          model.frozen = kLongAgo;
+        } else if (effect.frozen_until) {
           ASSERT_GE(*effect.frozen_until, model.frozen) << seed;
           model.frozen = *effect.frozen_until;
         }

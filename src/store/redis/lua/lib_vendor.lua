@@ -114,21 +114,29 @@ local function in_flight(i, from)
   return units
 end
 
-local function refreshed(i)
+local function refreshed(i, at)
   local time, value, span, mine = times[i], values[i], spans[i], mark(i)
   if (span - mine) % 2 ~= 0 then span = 0 end
   if kinds[i] == 1 then
-    if span == 0 then return now, 0 end
+    if span == 0 then return at, 0 end
     if span ~= mine then value = least(ceiling(value, (span - 1) / 2) * windows[i], DEBT_MAX) end
-    if time >= now then return time, value end
-    local refilled = (now - time) * limits[i]
-    return now, refilled >= value and 0 or value - refilled
+    if time >= at then return time, value end
+    local refilled = (at - time) * limits[i]
+    return at, refilled >= value and 0 or value - refilled
   end
-  local start = window_of(i, now)
-  if span == 0 then return start, 0 end
-  if span ~= mine then return start, time + span / 2 > now and value or 0 end
-  if time >= start then return time, value end
-  return start, least(in_flight(i, start + spread_over(i) - windows[i]), limits[i])
+  local start = window_of(i, at)
+  if span == 0 then
+    time, value = start, 0
+  elseif span ~= mine then
+    time, value = start, time + span / 2 > at and value or 0
+  elseif time < start then
+    time, value = start, least(in_flight(i, start + spread_over(i) - windows[i]), limits[i])
+  end
+  local thaw = least(frozen, at)
+  if i == paced and thaw >= time then
+    value = most(value, least(limits[i], divide((thaw - time) * limits[i], spread_over(i)) + 1))
+  end
+  return time, value
 end
 
 local function remaining(i)
@@ -169,7 +177,7 @@ local function save()
   for i = 1, m do
     local over = times[i]
     if kinds[i] ~= 1 then
-      local _, window_end = window_of(i, times[i])
+      local _, window_end = window_of(i, i == paced and most(times[i], frozen) or times[i])
       over = window_end
     elseif limits[i] > 0 then
       over = over + ceiling(values[i], limits[i])

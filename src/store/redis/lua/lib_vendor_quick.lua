@@ -26,8 +26,8 @@ do
       end
       if m > 1 then cost = unpacked('<d', policy, #policy - 40 - 8 * (m - i) - 7) end
       local room = -1
-      if kind == 2 and mark == window * 2 and time <= now and now < time + window and hold <= now and (cost == 0 or i ~= paced
-        or (now - time) * limit >= value * (window - (window < 1000000 and math.floor(window / 4) or 250000))) then
+      if kind == 2 and mark == window * 2 and time <= now and now < time + window and hold <= now and (i ~= paced
+        or frozen < time and (cost == 0 or (now - time) * limit >= value * (window - (window < 1000000 and math.floor(window / 4) or 250000)))) then
         value = value + cost
         room = limit - value
         if time + window > ends then ends = time + window end

@@ -12,7 +12,8 @@ local floor, m, paced, queued, concurrent, percent, lease, freeze_floor, freeze_
   unpacked('<dBBBHBdddBdddd', policy)
 local place = 64
 -- uses: lib_clock.lua lib_vendor_quick.lua lib_vendor.lua
-local wait, for_permit = most(frozen - now, 0), 0
+local thawed, for_permit = most(frozen, now), 0
+local wait = thawed - now
 local together = concurrent_now()
 if together > 0 and #permits >= together * record then
   local ends = unpacked('<I7', permits, 14)
@@ -27,26 +28,27 @@ local costs, impossible = {}, false
 for i = 1, m do
   cost, place = unpacked('<d', policy, place)
   costs[i] = cost
-  times[i], values[i] = refreshed(i)
+  times[i], values[i] = refreshed(i, now)
   spans[i] = mark(i)
   if cost > 0 then
+    local time, value = times[i], values[i]
+    if thawed > now then time, value = refreshed(i, thawed) end
     wait = most(wait, holds[i] - now)
     if cost > (kinds[i] == 1 and capacities[i] or limits[i]) then
       impossible = true
     elseif kinds[i] == 1 then
-      local over, ahead = values[i] - (capacities[i] - cost) * windows[i], most(times[i] - now, 0)
+      local over, ahead = value - (capacities[i] - cost) * windows[i], most(time, thawed) - now
       if over <= 0 then
         wait = most(wait, ahead)
       else
         wait = most(wait, limits[i] > 0 and ahead + ceiling(over, limits[i]) or math.huge)
       end
-    elseif values[i] + cost > limits[i] then
-      local _, ends = window_of(i, times[i])
+    elseif value + cost > limits[i] then
+      local _, ends = window_of(i, time)
       wait = most(wait, ends - now)
     else
-      local start = times[i]
-      if i == paced then start = start + divide(values[i] * spread_over(i), limits[i]) end
-      wait = most(wait, start - now)
+      if i == paced then time = time + divide(value * spread_over(i), limits[i]) end
+      wait = most(wait, time - now)
     end
   end
 end

@@ -15,7 +15,7 @@ local left, hold, resolution, actual, reported = {}, {}, {}, {}, false
 for i = 1, m do
   left[i], hold[i], resolution[i], actual[i], at = unpacked('<dddd', policy, at)
   reported = reported or left[i] >= 0
-  times[i], values[i] = refreshed(i)
+  times[i], values[i] = refreshed(i, now)
   spans[i] = mark(i)
 end
 local known = sent >= 0 or permit > 0
@@ -45,10 +45,6 @@ local function empty_at(until_when)
   for i = 1, m do
     if kinds[i] == 1 then
       values[i], times[i] = most(values[i], capacities[i] * windows[i]), until_when
-    elseif i == paced then
-      local start = window_of(i, until_when)
-      local used = least(limits[i], divide((until_when - start) * limits[i], spread_over(i)) + 1)
-      values[i], times[i] = times[i] == start and most(values[i], used) or used, start
     end
   end
 end
