@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "core/fixed_window.h"
 #include "core/sliding_log.h"
 #include "core/token_bucket.h"
@@ -31,14 +32,19 @@ void RunLog::drop_front(std::size_t count) {
 
 Units RunLog::take_out(WallTime time, Units units) {
   const auto live = entries_.begin() + static_cast<std::ptrdiff_t>(dropped_);
-  const auto entry =
+  const auto first =
       std::lower_bound(live, entries_.end(), time, [](const Entry& e, WallTime t) { return e.time < t; });
-  if (entry == entries_.end() || entry->time != time) return 0;
-  const Units taken = std::min(units, entry->units);
-  entry->units -= taken;
-  total_ -= taken;
-  if (entry->units == 0) entries_.erase(entry);
-  return taken;
+  Units left = units;
+  auto entry = first;
+  for (; entry != entries_.end() && entry->time <= time + kClockClampMax && left > 0; ++entry) {
+    const Units taken = std::min(left, entry->units);
+    entry->units -= taken;
+    left -= taken;
+    if (entry->units > 0) break;
+  }
+  entries_.erase(first, entry);
+  total_ -= units - left;
+  return units - left;
 }
 
 WrittenUnder written_under(const Limit& limit) {

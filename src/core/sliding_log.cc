@@ -71,6 +71,9 @@ bool adopt(CounterState& state, const Limit& limit, WallTime now) {
   return true;
 }
 
+/// `consumed_at` is the first time of a request whose charges may lie on several nodes: its units are there
+/// at that time or a little later. Those that are given back are at most as late as its own, so that no
+/// window holds fewer than were admitted and kept.
 bool refund(CounterState& state, Units cost, WallTime consumed_at, WallTime now) {
   if (consumed_at <= std::max(now, state.time) - state.written.window) return false;
   return state.log.take_out(consumed_at, cost) > 0;

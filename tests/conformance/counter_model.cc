@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
+
 namespace dripgate::testing {
 namespace {
 
@@ -203,8 +205,8 @@ bool CounterModel::give_back(Counter& counter, const store::Charge& charge, Wall
   if (limit.algorithm == Algorithm::token_bucket) {
     return give_back_bucket(counter, charge, now - consumed_at, now);
   }
-  WallTime from = consumed_at;  // a log: exactly the units of that instant
-  Duration span{1};
+  WallTime from = consumed_at;  // a log: the units of that instant, else the next ones
+  Duration span = kClockClampMax + Duration{1};
   if (limit.algorithm == Algorithm::fixed_window) {
     from = start_of(limit, consumed_at);
     span = limit.window;

@@ -202,6 +202,32 @@ TEST_P(Counters, ARefundIntoALogGivesBackWhatHasNotLeftIt) {
   EXPECT_EQ(inspect(charge("k", kLog)).outcome.remaining, 6);
 }
 
+/// A request on several nodes is refunded by the time of the first of them.
+TEST_P(Counters, ARefundIntoALogFindsWhatWasTakenALittleLaterThanItSays) {
+  const WallTime before = clock.now();
+  clock.advance(300us);
+  EXPECT_EQ(consume(kLog, 1).verdict, Verdict::allow);
+  clock.advance(300us);
+  EXPECT_EQ(consume(kLog, 4).verdict, Verdict::allow);
+  clock.advance(300us);
+  EXPECT_EQ(consume(kLog, 5).verdict, Verdict::allow);
+  EXPECT_TRUE(refund({charge("k", kLog, 4)}, before, "the second's"));
+  EXPECT_EQ(inspect(charge("k", kLog)).outcome.remaining, 4);
+  clock.set(before + 60s +
+            300us);  // what the first took is over, and was given back in place of the second's
+  EXPECT_EQ(inspect(charge("k", kLog)).outcome.remaining, 4);
+  clock.set(before + 60s + 600us);
+  EXPECT_EQ(inspect(charge("k", kLog)).outcome.remaining, 5);
+}
+
+TEST_P(Counters, ARefundIntoALogTakesNothingOfWhatCameMuchLater) {
+  const WallTime before = clock.now();
+  clock.advance(5s + Duration{1});
+  EXPECT_EQ(consume(kLog, 4).verdict, Verdict::allow);
+  EXPECT_FALSE(refund({charge("k", kLog, 4)}, before, "r"));
+  EXPECT_EQ(inspect(charge("k", kLog)).outcome.remaining, 6);
+}
+
 TEST_P(Counters, ARefundIntoABucketGivesNothingThatWasRefilledMeanwhile) {
   const WallTime taken_at = clock.now();
   EXPECT_EQ(allowed(kBucket, 20), 20);

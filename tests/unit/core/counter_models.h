@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/limits.h"
 #include "unit/core/counter_support.h"
 
 namespace dripgate::core {
@@ -162,7 +163,7 @@ class LogModel : public Model {
       return false;
     Units left = cost;
     for (auto& [time, units] : admitted_)
-      if (time == consumed_at) {
+      if (time >= consumed_at && time <= consumed_at + kClockClampMax) {
         const Units taken = std::min(units, left);
         units -= taken, left -= taken;
       }

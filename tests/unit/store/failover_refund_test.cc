@@ -54,6 +54,17 @@ TEST_F(FailoverRefundTest, EveryShardGivesBackItsOwn) {
   EXPECT_EQ(shared.left(there.charge), 9);
 }
 
+TEST_F(FailoverRefundTest, LogsOfSeveralShardsGiveBackThoughEachWasAskedAtItsOwnTime) {
+  const GuardedCharge of_ip = charge("0/ip", FailureMode::closed, core::sl(10, 60s));
+  const GuardedCharge of_user = charge("1/user", FailureMode::closed, core::sl(10, 60s));
+  const core::Decision taken = decide({of_ip, of_user});
+  ASSERT_EQ(taken.verdict, Verdict::allow);
+  EXPECT_EQ(refund({.charges = {of_ip.charge, of_user.charge}, .consumed_at = taken.now, .request_id = "r"}),
+            true);
+  EXPECT_EQ(shared.left(of_ip.charge), 10);
+  EXPECT_EQ(shared.left(of_user.charge), 10);
+}
+
 TEST_F(FailoverRefundTest, TheSameIdGivesBackOnce) {
   const core::Decision taken = decide({here});
   const Refund back{.charges = {here.charge}, .consumed_at = taken.now, .request_id = "r1"};

@@ -52,6 +52,8 @@ class ScriptedStore final : public CounterStore {
   }
   void refund(Refund refund, Done<bool> done) override {
     refunds.push_back(refund);
+    refund.request_id +=
+        "/shard " + std::to_string(shard_of(refund.charges.front().key));  // remembered by each
     answer<bool>(shard_of(refund.charges.front().key), std::move(done),
                  [this, refund](Done<bool> take) { memory_->refund(refund, std::move(take)); });
   }

@@ -51,24 +51,27 @@ local function refund_window(text, cost, begins, length, days, before)
   return '1w' .. packed('<I7I6I7B', start, max(0, used - cost), window, calendar)
 end
 
+-- core/sliding_log.cc, refund: what was admitted from `taken_at` to CLAMP (5000000) later, the earliest first; to
+-- undo, at that time only.
 local function refund_log(text, cost, before)
   if byte(text, 2) ~= 108 then return nil end
   local newest, window, units = unpacked('<I7I7I6', text, 3)
   if taken_at <= max(now, newest) - window then return nil end
-  for at = #text - 13, 22, -13 do
-    local entry, count = unpacked('<I7I6', text, at + 1)
-    if entry < taken_at then return nil end
-    if entry == taken_at then
-      local taken = math.min(cost, count)
-      local left = count > taken and packed('<I7I6', entry, count - taken) or ''
-      if before ~= '-' and left == '' and newest == taken_at then
-        if before == '' and #text == 35 then return '' end
-        newest = byte(before, 2) == 108 and unpacked('<I7', before, 3) or newest
-      end
-      return '1l' .. packed('<I7I7I6', newest, window, units - taken) .. sub(text, 23, at) .. left .. sub(text, at + 14)
-    end
+  local from = #text
+  while from > 22 and unpacked('<I7', text, from - 12) >= taken_at do from = from - 13 end
+  local upto, rest, left = from, cost, ''
+  while upto < #text and rest > 0 and left == '' do
+    local entry, count = unpacked('<I7I6', text, upto + 1)
+    if entry > (before == '-' and taken_at + 5000000 or taken_at) then break end
+    if count > rest then left = packed('<I7I6', entry, count - rest) end
+    upto, rest = upto + 13, max(0, rest - count)
   end
-  return nil
+  if rest == cost then return nil end
+  if before ~= '-' and left == '' and newest == taken_at then
+    if before == '' and #text == 35 then return '' end
+    newest = byte(before, 2) == 108 and unpacked('<I7', before, 3) or newest
+  end
+  return '1l' .. packed('<I7I7I6', newest, window, units - cost + rest) .. sub(text, 23, from) .. left .. sub(text, upto + 1)
 end
 
 for i = 4, #ARGV, 2 do
