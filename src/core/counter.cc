@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/limits.h"
 #include "core/fixed_window.h"
 #include "core/sliding_log.h"
 #include "core/token_bucket.h"
@@ -36,7 +35,7 @@ Units RunLog::take_out(WallTime time, Units units) {
       std::lower_bound(live, entries_.end(), time, [](const Entry& e, WallTime t) { return e.time < t; });
   Units left = units;
   auto entry = first;
-  for (; entry != entries_.end() && entry->time <= time + kClockClampMax && left > 0; ++entry) {
+  for (; entry != entries_.end() && entry->time <= time + sliding_log::kTakenLaterMax && left > 0; ++entry) {
     const Units taken = std::min(left, entry->units);
     entry->units -= taken;
     left -= taken;

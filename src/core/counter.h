@@ -32,7 +32,7 @@ class RunLog {
   /// `time` at or after the newest entry's.
   void append(WallTime time, Units units);
   void drop_front(std::size_t count);
-  /// Takes up to `units` out of what was admitted from `time` to kClockClampMax later, the earliest first.
+  /// Takes up to `units` out of what was admitted at `time` or kTakenLaterMax later, the earliest first.
   Units take_out(WallTime time, Units units);
 
  private:

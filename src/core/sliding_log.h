@@ -6,6 +6,10 @@
 
 namespace dripgate::core::sliding_log {
 
+/// A refund finds units that were taken so much later than it says: of a request whose groups were asked in
+/// turn it names the first time. Longer than such a request takes, and than clocks of one cluster differ.
+inline constexpr Duration kTakenLaterMax = std::chrono::milliseconds{250};
+
 [[nodiscard]] Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTime now);
 bool adopt(CounterState& state, const Limit& limit, WallTime now);
 bool refund(CounterState& state, Units cost, WallTime consumed_at, WallTime now);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/limits.h"
+#include "core/sliding_log.h"
 
 namespace dripgate::testing {
 namespace {
@@ -206,7 +206,7 @@ bool CounterModel::give_back(Counter& counter, const store::Charge& charge, Wall
     return give_back_bucket(counter, charge, now - consumed_at, now);
   }
   WallTime from = consumed_at;  // a log: the units of that instant, else the next ones
-  Duration span = kClockClampMax + Duration{1};
+  Duration span = core::sliding_log::kTakenLaterMax + Duration{1};
   if (limit.algorithm == Algorithm::fixed_window) {
     from = start_of(limit, consumed_at);
     span = limit.window;

@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "base/limits.h"
+#include "core/sliding_log.h"
 #include "unit/core/counter_support.h"
 
 namespace dripgate::core {
@@ -163,7 +163,7 @@ class LogModel : public Model {
       return false;
     Units left = cost;
     for (auto& [time, units] : admitted_)
-      if (time >= consumed_at && time <= consumed_at + kClockClampMax) {
+      if (time >= consumed_at && time <= consumed_at + sliding_log::kTakenLaterMax) {
         const Units taken = std::min(units, left);
         units -= taken, left -= taken;
       }

@@ -51,8 +51,8 @@ local function refund_window(text, cost, begins, length, days, before)
   return '1w' .. packed('<I7I6I7B', start, max(0, used - cost), window, calendar)
 end
 
--- core/sliding_log.cc, refund: what was admitted from `taken_at` to CLAMP (5000000) later, the earliest first; to
--- undo, at that time only.
+-- core/sliding_log.cc, refund: what was admitted from `taken_at` to kTakenLaterMax (250000) later, the
+-- earliest first; to undo, at that time only.
 local function refund_log(text, cost, before)
   if byte(text, 2) ~= 108 then return nil end
   local newest, window, units = unpacked('<I7I7I6', text, 3)
@@ -62,7 +62,7 @@ local function refund_log(text, cost, before)
   local upto, rest, left = from, cost, ''
   while upto < #text and rest > 0 and left == '' do
     local entry, count = unpacked('<I7I6', text, upto + 1)
-    if entry > (before == '-' and taken_at + 5000000 or taken_at) then break end
+    if entry > (before == '-' and taken_at + 250000 or taken_at) then break end
     if count > rest then left = packed('<I7I6', entry, count - rest) end
     upto, rest = upto + 13, max(0, rest - count)
   end
