@@ -10,6 +10,11 @@ namespace {
 
 using namespace vendor_limit;
 
+/// Calls that were sent before a refusal and are refused too count so far in its row, and freeze for the
+/// floor alone. So a burst that only just met the limit costs no more than one refusal, and a vendor that
+/// refuses the next call as well has made it clear: five calls at once and their row are 8 requests in 10 s.
+constexpr int kTogetherMost = 4;
+
 /// One observation on its way through a state.
 class Observing {
  public:
@@ -55,7 +60,7 @@ class Observing {
   }
 
   void follow_verdict() {
-    // A call that was sent before the refusal belongs to it: it ends no row and adds to none.
+    // A call that was sent before the refusal belongs to it: it ends no row.
     const bool later = sent_ > state_.refused;
     if (seen_.verdict == VendorVerdict::success && later) state_.strikes = 0;
     if (seen_.verdict == VendorVerdict::refused) freeze(later);
@@ -64,12 +69,16 @@ class Observing {
   }
 
   void freeze(bool later) {
+    int doublings = 0;
     if (state_.strikes == 0 || later) {
       state_.strikes = std::min(state_.strikes + 1, kStrikesMax);
       state_.refused = now_;
+      doublings = state_.strikes - 1;
+    } else {
+      state_.strikes = std::max(state_.strikes, std::min(state_.strikes + 1, kTogetherMost));
     }
     // Wide: 29 doublings of a floor of hours pass 2^63.
-    const Wide doubled = Wide{policy_.freeze_floor.count()} << (state_.strikes - 1);
+    const Wide doubled = Wide{policy_.freeze_floor.count()} << doublings;
     const Duration floor{static_cast<std::int64_t>(std::min<Wide>(doubled, policy_.freeze_cap.count()))};
     const WallTime until = now_ + std::min(std::max(seen_.freeze, floor), policy_.freeze_cap);
     if (until <= state_.frozen) return;

@@ -61,7 +61,7 @@ class AnswerReader {
     const std::optional<Duration> hint = stated_wait();
     reading_.refusal = refusal(hint);
     if (reading_.refusal == Refusal::rate) reading_.retry_after = hint ? hint : wait_of_reports();
-    reading_.succeeded = reading_.refusal == Refusal::none && answer_.status >= 200 && answer_.status < 400;
+    reading_.answered = reading_.refusal == Refusal::none && answers(hint);
     return std::move(reading_);
   }
 
@@ -272,6 +272,16 @@ class AnswerReader {
     if (!refused) return Refusal::none;
     const std::string* why = lines_.find("stripe-rate-limited-reason");
     return why != nullptr && why->ends_with("-concurrency") ? Refusal::concurrency : Refusal::rate;
+  }
+
+  /// What is no refusal may still not be the application's word: a call that never arrived, a page of
+  /// whatever stands before it that says to wait, a 403 of a vendor whose limits may look like that.
+  [[nodiscard]] bool answers(const std::optional<Duration>& hint) const {
+    const int status = answer_.status;
+    if (status >= 200 && status < 400) return true;
+    if (status < 400 || status >= 500 || hint) return false;
+    if (status == 408 || status == 425) return false;
+    return !(status == 403 && profile_.forbidden_may_refuse);
   }
 
   const Profile& profile_;

@@ -34,7 +34,7 @@ struct Report {
 
 struct Reading {
   Refusal refusal = Refusal::none;
-  bool succeeded = false;                 // 2xx or 3xx, and no refusal
+  bool answered = false;                  // by the vendor's application (a 404 too), and no refusal
   std::optional<Duration> retry_after{};  // of a refusal
   std::vector<Report> reports{};
   std::string resource{};  // which of a vendor's buckets answered ("search"); empty: it does not say

@@ -176,6 +176,25 @@ TEST_P(VendorConformance, ARowOfRefusalsEndsWithAThawAndAfterTheCapWithoutOne) {
   EXPECT_TRUE(vendor.acquire().allowed);
 }
 
+TEST_P(VendorConformance, CallsRefusedTogetherFreezeForTheFloorAndTheNextOneForLong) {
+  Vendor vendor(*under, {.limits = {bucket(100, 1s, 100)}});
+  VendorObservation seen;
+  seen.verdict = VendorVerdict::refused;
+  std::vector<core::PermitId> calls;
+  for (int i = 0; i < 5; ++i) calls.push_back(vendor.acquire().permit);
+  for (const core::PermitId& call : calls) {
+    seen.permit = call;
+    clock.advance(1ms);
+    const VendorEffect effect = vendor.observe(seen);
+    EXPECT_EQ(effect.frozen_until, effect.now + 100ms);
+  }
+  EXPECT_EQ(vendor.inspect().strikes, 4);
+  clock.advance(1s);
+  seen.permit = vendor.acquire().permit;
+  const VendorEffect effect = vendor.observe(seen);
+  EXPECT_EQ(effect.frozen_until, effect.now + 1600ms);
+}
+
 TEST_P(VendorConformance, KeysAreApartAndAResetForgets) {
   Vendor vendor(*under, {.limits = {bucket(1, 1h, 1)}});
   EXPECT_TRUE(vendor.acquire({1}).allowed);

@@ -95,9 +95,14 @@ class Line:
         return json.loads(text)
 
 
-def work(gate, vendor_port, vendor, until, calls):
-    """What a worker does: acquire, call, observe; a denial is waited out. A call: when it was asked for, granted and answered, and how."""
+def work(gate, vendor_port, vendor, until, calls, begin=None):
+    """What a worker does: acquire, call, observe; a denial is waited out. A call: when it was asked for, granted and answered, and how.
+    `begin`: it has its connections and waits until then, so that several begin at one moment."""
     gate, target = Line(gate), Line(vendor_port)
+    if begin:
+        gate.connection.connect()
+        target.connection.connect()
+        time.sleep(max(0, begin - time.time()))
     while time.time() < until:
         asked = time.time()
         granted = gate.gate("/v1/acquire", vendor=vendor)
@@ -110,9 +115,9 @@ def work(gate, vendor_port, vendor, until, calls):
         gate.gate("/v1/observe", vendor=vendor, id=granted["id"], status=status, headers=headers)
 
 
-def process(gate, vendor_port, vendor, until, workers, out):
+def process(gate, vendor_port, vendor, until, workers, out, begin=None):
     calls = []
-    threads = [threading.Thread(target=work, args=(gate, vendor_port, vendor, until, calls)) for _ in range(workers)]
+    threads = [threading.Thread(target=work, args=(gate, vendor_port, vendor, until, calls, begin)) for _ in range(workers)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -123,13 +128,13 @@ def process(gate, vendor_port, vendor, until, workers, out):
 class Workers:
     """Worker processes, spread over the gates; `calls` waits for their end and gives all calls."""
 
-    def __init__(self, site, vendor, vendor_port, processes, workers, seconds, first=0):
-        self.until = time.time() + seconds
+    def __init__(self, site, vendor, vendor_port, processes, workers, seconds, first=0, begin=None):
+        self.until = (begin or time.time()) + seconds
         self.pipes, self.running = [], []
         for number in range(first, first + processes):
             ours, theirs = multiprocessing.Pipe(duplex=False)
             child = multiprocessing.Process(target=process, args=(site.gates[number % len(site.gates)], vendor_port, vendor, self.until,
-                                                                  workers, theirs))
+                                                                  workers, theirs, begin))
             child.start()
             theirs.close()
             self.pipes.append(ours)
@@ -143,7 +148,7 @@ class Workers:
 
 
 class ScriptedVendor:
-    """A vendor that answers as `script` says: status and headers by the number of the request, from 0."""
+    """A vendor that answers as `script` says: status and headers by the number of the request, from 0; once `serve` was called."""
 
     def __init__(self, script):
         self.requests, lock = [], threading.Lock()
@@ -166,7 +171,11 @@ class ScriptedVendor:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads, request_queue_size = True, 256
+
+        self.server = Server(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
+
+    def serve(self):
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -101,11 +101,29 @@ TEST_F(VendorBucket, ASuccessInFlightDoesNotThawAndOneAfterwardsEndsTheRow) {
   EXPECT_EQ(view(state, policy, kT0 + 2100ms).strikes, 0);
 }
 
-TEST_F(VendorBucket, RefusalsOfCallsSentTogetherAreOneOfTheRow) {
+TEST_F(VendorBucket, RefusalsOfCallsSentTogetherFreezeForTheFloorAndTheNextOneForLong) {
+  policy.limits = {bucket(1000, 1000, 1s)};
   std::vector<PermitId> calls;
   for (int i = 0; i < 8; ++i) calls.push_back(take(0s).permit);
-  for (const PermitId& call : calls) refuse(100ms, 0s, call);
-  EXPECT_EQ(view(state, policy, kT0 + 100ms).strikes, 1);
+  for (const PermitId& call : calls) EXPECT_EQ(refuse(100ms, 0s, call).frozen_until, kT0 + 200ms);
+  EXPECT_EQ(view(state, policy, kT0 + 100ms).strikes, 4) << "they count, but not eightfold";
+  const VendorGrant probe = take(300ms);
+  ASSERT_TRUE(probe.allowed);
+  EXPECT_EQ(refuse(400ms, 0s, probe.permit).frozen_until, kT0 + 2s) << "the vendor means it";
+}
+
+TEST_F(VendorBucket, ALateRefusalOfACallSentBeforeTheRowAddsNothingToALongOne) {
+  policy.limits = {bucket(1000, 1000, 1s)};
+  const VendorGrant late = take(0s);
+  Duration at = 0s;
+  for (int i = 0; i < 6; ++i) {
+    const VendorGrant probe = take(at);
+    ASSERT_TRUE(probe.allowed);
+    refuse(at + 1ms, 0s, probe.permit);
+    at += take(at + 1ms).retry_after + 1ms;
+  }
+  refuse(at, 0s, late.permit);
+  EXPECT_EQ(view(state, policy, kT0 + at).strikes, 6);
 }
 
 TEST_F(VendorBucket, S12c_ALowerReportIsFollowedLessTheCallsInFlight) {

@@ -22,11 +22,13 @@ struct Play {
   Units real = 50;      // of the vendor, per second of its clock
   Units outside = 0;    // calls per second of somebody else, evenly
   bool reports = true;  // the vendor says what is left
+  bool always = false;  // it refuses whatever comes, and says nothing
   int workers = 160;
   Duration way = 20ms;  // to the store, to the vendor and back: half of it to twice of it each
   Duration skew{};      // of the vendor's clock
   Duration nap = 1h;    // a worker waits no longer than this
   Duration span = 20s;
+  Duration first{};  // until all begin, at once; 0: each within the first 200 ms
   unsigned seed = 1;
 };
 
@@ -53,7 +55,8 @@ class Rate {
   }
 
   Outcome run() {
-    for (int i = 0; i < play_.workers; ++i) after(Duration{draw(200'000)}, [this] { ask(); });
+    for (int i = 0; i < play_.workers; ++i)
+      after(play_.first > 0s ? play_.first : Duration{draw(200'000)}, [this] { ask(); });
     if (play_.outside > 0) after(Duration{3'000}, [this] { intrude(); });
     while (!events_.empty() && events_.top().at < kT0 + play_.span) {
       Event event = events_.top();
@@ -106,7 +109,7 @@ class Rate {
     VendorObservation seen;
     seen.permit = permit;
     seen.verdict = answer.served ? VendorVerdict::success : VendorVerdict::refused;
-    if (!answer.served) seen.freeze = std::chrono::ceil<std::chrono::seconds>(answer.reset);
+    if (!answer.served && !play_.always) seen.freeze = std::chrono::ceil<std::chrono::seconds>(answer.reset);
     if (play_.reports) {
       seen.limits[0] = {.remaining = answer.left,
                         .hold = std::chrono::ceil<std::chrono::seconds>(answer.reset),
@@ -121,7 +124,8 @@ class Rate {
     const std::int64_t window = here / 1s;
     if (window != window_) used_ = 0;
     window_ = window;
-    Answer answer{.served = used_ < play_.real, .left = 0, .reset = 1s * (window + 1) - here};
+    Answer answer{
+        .served = used_ < play_.real && !play_.always, .left = 0, .reset = 1s * (window + 1) - here};
     used_ += answer.served;
     answer.left = play_.real - used_;
     if (ours) ++(answer.served ? outcome_.served : outcome_.refused)[window];
@@ -196,6 +200,15 @@ TEST(VendorRate, AnOutsideCallerOfHalfTheQuotaIsLeftHisHalf) {
     const Units ours = Outcome::sum(outcome.served, 2);
     EXPECT_GE(ours, 25 * 18 * 8 / 10) << play.seed;
     EXPECT_LE(ours, 50 * 18 * 7 / 10) << play.seed;
+  }
+}
+
+TEST(VendorRate, AVendorThatAlwaysRefusesIsAskedEightTimesInTenSecondsByFiveWorkersAtOnce) {
+  for (const int workers : {1, 2, 3, 4, 5, 8, 20}) {
+    const Play play{.reports = false, .always = true, .workers = workers, .span = 10s, .first = 500ms};
+    each_seed_and_way(play, [&](const Outcome& outcome, const std::string& what) {
+      EXPECT_LE(Outcome::sum(outcome.refused), std::max(8, workers + 3)) << workers << " workers, " << what;
+    });
   }
 }
 

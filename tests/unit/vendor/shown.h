@@ -23,7 +23,7 @@ inline std::string shown(const vendor::Reading& reading) {
   std::string out = reading.refusal == Refusal::rate          ? "rate"
                     : reading.refusal == Refusal::concurrency ? "concurrency"
                     : reading.refusal == Refusal::lock        ? "lock"
-                    : reading.succeeded                       ? "ok"
+                    : reading.answered                        ? "ok"
                                                               : "failed";
   if (reading.retry_after) out += " " + shown_us(*reading.retry_after);
   for (const vendor::Report& one : reading.reports) {

@@ -119,8 +119,18 @@ TEST(VendorCases, OtherFailuresAreNoRefusal) {
   EXPECT_EQ(read("generic", 503, {}), "failed");
   EXPECT_EQ(read("generic", 503, {{"Retry-After", "7"}}), "rate 7s");
   EXPECT_EQ(read("generic", 403, {{"Retry-After", "7"}}), "failed");
+  for (const int status : {408, 425, 500, 502, 504})
+    EXPECT_EQ(read("generic", status, {}), "failed") << status << ": not the application's word";
   EXPECT_EQ(read("generic", 200, {{"Retry-After", "7"}}), "ok");
   EXPECT_EQ(read("anthropic", 529, {{"Retry-After", "7"}}), "rate 7s") << "overloaded";
+}
+
+TEST(VendorCases, WhatTheApplicationDislikesIsAnAnswerAndNoRefusal) {
+  for (const int status : {400, 401, 403, 404, 409, 410, 422})
+    EXPECT_EQ(read("generic", status, {}), "ok") << status;
+  EXPECT_EQ(read("github", 404, {}), "ok");
+  EXPECT_EQ(read("github", 403, {}), "failed") << "its limits may look like that";
+  EXPECT_EQ(read("generic", 404, {{"Retry-After", "7"}}), "failed") << "says to wait";
 }
 
 TEST(VendorCases, BytesOfOtherUnitsAreNoRequests) {

@@ -52,8 +52,14 @@ end
 local later = sent > refused
 if verdict == 1 and later then strikes = 0 end
 if verdict == 2 then
-  if strikes == 0 or later then strikes, refused = least(strikes + 1, 30), now end
-  local until_when = now + least(most(freeze, least(freeze_floor * 2 ^ (strikes - 1), freeze_cap)), freeze_cap)
+  local doublings = 0
+  if strikes == 0 or later then
+    strikes, refused = least(strikes + 1, 30), now
+    doublings = strikes - 1
+  else
+    strikes = most(strikes, least(strikes + 1, 4))
+  end
+  local until_when = now + least(most(freeze, least(freeze_floor * 2 ^ doublings, freeze_cap)), freeze_cap)
   if until_when > frozen then
     frozen, froze = until_when, 1
     empty_at(until_when)
