@@ -80,16 +80,12 @@ std::string digest_of(std::span<const core::Limit> limits) {
   text.reserve(kDigestBytesUsual * limits.size());
   for (const core::Limit& limit : limits) {
     append(text, static_cast<int>(limit.algorithm));
-    if (limit.algorithm == core::Algorithm::fixed_window) {
-      append(text += ' ', limit.window.count());
-      text += ' ';
-      if (limit.zone) text += limit.zone->name;
-    }
-    // Under a slower refill units could be missing again when the id is no longer remembered.
-    if (limit.algorithm == core::Algorithm::token_bucket) {
-      append(text += ' ', limit.limit);
-      append(text += ' ', limit.window.count());
-    }
+    append(text += ' ', limit.window.count());
+    text += ' ';
+    if (limit.zone) text += limit.zone->name;
+    // Under a slower refill, as under a longer log, units could be missing again when the id is no longer
+    // remembered.
+    if (limit.algorithm == core::Algorithm::token_bucket) append(text += ' ', limit.limit);
     text += ';';
   }
   return std::to_string(keyed_hash({}, text));

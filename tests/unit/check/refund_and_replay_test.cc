@@ -84,6 +84,24 @@ TEST(Refund, GivesNothingToABucketThatRefillsOtherwiseNow) {
   EXPECT_EQ(world.refund(id), false);
 }
 
+TEST(Refund, IsOneThoughAReloadMakesTheLogLongerThanTheIdIsRemembered) {
+  const auto log = [](const char* window) {
+    return "policies: [ { id: p, key: [user], algorithm: sliding-log, limit: 10, onStoreFailure: closed, "
+           "window: " +
+           std::string(window) + " } ]";
+  };
+  World world(kTen);
+  world.config = config_of(log("60s"));
+  const std::string id = world.check({{"user", "a"}}, 4).refund_id;
+  EXPECT_TRUE(world.check({{"user", "a"}}, 6).allowed());  // in the same microsecond
+  EXPECT_EQ(world.refund(id), true);
+  world.config = config_of(log("1h"));
+  EXPECT_TRUE(world.check({{"user", "a"}}, 4).allowed());
+  world.clock.advance(60s);
+  EXPECT_EQ(world.refund(id), false);
+  EXPECT_EQ(world.allowed(1, {{"user", "a"}}), 0);
+}
+
 TEST(Refund, OfALocalShareThereIsNone) {
   World world(kTen);
   world.shared.away = true;
