@@ -96,6 +96,7 @@ void check(const VisitPtr& visit) {
 }
 
 void refund(const VisitPtr& visit) {
+  if (auto valid = check_query(visit->target, {}); !valid) return visit->answer(problem_of(valid.error()));
   auto body = read_object(visit->request.body, {"id"}, kRefundBodyBytesMax);
   if (!body) return visit->answer(problem_of(body.error()));
   const auto id = body->find("id");
@@ -108,6 +109,7 @@ void refund(const VisitPtr& visit) {
 }
 
 void explain(const VisitPtr& visit) {
+  if (auto valid = check_query(visit->target, {}); !valid) return visit->answer(problem_of(valid.error()));
   auto body = read_checks(visit->request.body);
   if (!body) return visit->answer(problem_of(body.error()));
   if (body->batch || !body->checks.front()) {

@@ -167,6 +167,8 @@ TEST(Check, RefusesWhatItDoesNotUnderstandAndNamesThePlace) {
     expect_problem(api.post("/v1/check", body), 400, place);
   }
   EXPECT_EQ(api.post("/v1/check", std::string(kCheckBodyBytesMax + 1, ' ')).status, 413);
+  for (const char* path : {"/v1/check?peek=true", "/v1/refund?peek=true", "/v1/explain?peek=true"})
+    expect_problem(api.post(path, R"({"attributes":{}})"), 400, "query parameter 'peek'");
   EXPECT_EQ(api.world.shared.consumes, 0);
 }
 
