@@ -46,7 +46,7 @@ std::string variable(const char* name, const char* without = nullptr) {
 http::status fire(Consumer& consumer, const http::request<http::string_body>& task) {
   const auto ticket = dripgate::Ticket::from_text(std::string(task[kTicketHeader]));
   if (!ticket) {
-    std::cerr << "dead letter: " << task.body() << '\n';
+    std::cerr << "dead letter (no ticket): " << task.body() << '\n';
     return http::status::ok;
   }
   try {
@@ -94,7 +94,10 @@ void take_all(Consumer& consumer) try {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return std::cerr << "usage: cloud_consumer FOLDER LIMIT WINDOW_SECONDS < events.ndjson\n", 2;
+  if (argc != 4)
+    return std::cerr << "usage: cloud_consumer FOLDER LIMIT WINDOW_SECONDS < events.ndjson, "
+                        "{\"id\":\"pay_1\",\"merchant\":\"m1\"} a line\n",
+           2;
   try {
     CloudTimer timer({.queue = variable("CLOUD_TASKS_QUEUE"),
                       .target = variable("CLOUD_TASKS_TARGET"),

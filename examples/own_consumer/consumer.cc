@@ -3,6 +3,7 @@
 #include <chrono>
 #include <iostream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -25,8 +26,8 @@ bool has_text(const nlohmann::json& event, const char* name) {
   return event.is_object() && event.contains(name) && event.at(name).is_string();
 }
 
-void refuse(const std::string& payload) {
-  std::cerr << "dead letter: " << payload << '\n';
+void refuse(std::string_view why, const std::string& payload) {
+  std::cerr << "dead letter (" << why << "): " << payload << '\n';
 }
 
 }  // namespace
@@ -43,11 +44,13 @@ Consumer::Consumer(const std::string& folder, dripgate::Limit limit, Timer& time
 
 void Consumer::take(const std::string& line) {
   const auto event = nlohmann::json::parse(line, nullptr, false);
-  if (!has_text(event, "id") || !has_text(event, "merchant") || line.size() > kLineBytesMax)
-    return refuse(line);
+  if (!has_text(event, "id") || !has_text(event, "merchant"))
+    return refuse("an event is {\"id\":\"pay_1\",\"merchant\":\"m1\"}", line);
+  if (line.size() > kLineBytesMax) return refuse("too large", line);
   auto answer = scheduler_.reserve({.event_id = event.at("id"), .key = event.at("merchant"), .body = line});
   // Such an event never becomes a better one.
-  if (!answer && answer.error().code == dripgate::ErrorCode::invalid_argument) return refuse(line);
+  if (!answer && answer.error().code == dripgate::ErrorCode::invalid_argument)
+    return refuse(answer.error().detail, line);
   const auto told = must(std::move(answer));
   switch (told.verdict) {
     case ReserveVerdict::now:
@@ -59,7 +62,7 @@ void Consumer::take(const std::string& line) {
     case ReserveVerdict::beyond_horizon:
     case ReserveVerdict::impossible:
     case ReserveVerdict::conflict:
-      return refuse(line);
+      return refuse("no slot within its horizon, or its id has another body", line);
   }
 }
 
@@ -74,7 +77,7 @@ void Consumer::fire(const dripgate::Ticket& ticket, const std::string& payload) 
       return;
     case GateVerdict::beyond_horizon:
     case GateVerdict::impossible:
-      return refuse(payload);
+      return refuse("no slot within its horizon", payload);
   }
 }
 

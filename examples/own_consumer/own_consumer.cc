@@ -1,6 +1,8 @@
 // The consumer with a timer that is a file: events as NDJSON on stdin.
 //
 //   own_consumer FOLDER LIMIT WINDOW_SECONDS < events.ndjson
+//
+// An event: {"id":"pay_1","merchant":"m1"}, and whatever else it has. FOLDER/sink.log is what was delivered.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -39,8 +41,9 @@ int wait_ms(const OwnTimer& timer) {
 void run(Consumer& consumer, OwnTimer& timer) {
   std::string text;
   bool open = true;
-  while (open || wait_ms(timer) >= 0) {
+  for (;;) {
     fire_due(consumer, timer);
+    if (!open && timer.next() == nullptr) return;
     pollfd input{STDIN_FILENO, POLLIN, 0};
     if (::poll(&input, open ? 1 : 0, wait_ms(timer)) <= 0) continue;
     char piece[4096];
@@ -57,7 +60,10 @@ void run(Consumer& consumer, OwnTimer& timer) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return std::cerr << "usage: own_consumer FOLDER LIMIT WINDOW_SECONDS < events.ndjson\n", 2;
+  if (argc != 4)
+    return std::cerr << "usage: own_consumer FOLDER LIMIT WINDOW_SECONDS < events.ndjson, "
+                        "{\"id\":\"pay_1\",\"merchant\":\"m1\"} a line\n",
+           2;
   try {
     const std::string folder = argv[1];
     OwnTimer timer(folder + "/timer.log");
