@@ -151,6 +151,9 @@ def a_consumer_loses_nothing(program, scratch, environment=None):
     wanted = {json.loads(event)["id"] for event in events}
     await_that(lambda: {event for _, _, event in deliveries()} == wanted or consumer.poll() not in (None, 0), "every event")
     check(consumer.poll() in (None, 0), "the consumer goes on")
+    if program.name == "own_consumer":
+        await_that(lambda: consumer.poll() is not None, "the end of the consumer: nothing is left")
+        check(consumer.poll() == 0, "the consumer ends well")
     consumer.kill()
     consumer.wait()
 
