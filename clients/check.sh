@@ -33,7 +33,7 @@ check_typescript() {
   fetch "the npm registry" package-lock.json npm ci --no-audit --no-fund --ignore-scripts --fetch-retries=1 --fetch-retry-mintimeout=2000
   say "tsc, eslint"; npm run --silent lint
   say "npm pack"
-  npm pack --silent
+  npm pack --silent --ignore-scripts  # lint has built it
   rm -rf "$DRIPGATE_PACKED" && mkdir -p "$DRIPGATE_PACKED"
   echo '{"private":true}' >"$DRIPGATE_PACKED/package.json"
   (cd "$DRIPGATE_PACKED" && npm install --silent --offline --no-audit --no-fund "$work"/dripgate-client-*.tgz)
