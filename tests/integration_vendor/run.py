@@ -60,12 +60,15 @@ def rate(site, asked, vendor, refusals):
         check(found["share"] >= (0.95 if asked.full else 0.6), f"{vendor}: {found['share']:.3f} of the vendor's limit")
 
 
-def outsider(port, until):
-    line, at = Line(port), time.time()
+def outsider(port, until, count_from, out):
+    """Asks evenly for half of the vendor's limit, refused or not; tells how often he was served from then on."""
+    line, at, served = Line(port), time.time(), 0
     while at < until:
         time.sleep(max(0, at - time.time()))
-        line.ask("/", {})
+        status, _, _ = line.ask("/", {})
+        served += status == 200 and at >= count_from
         at += 2 / LIMIT
+    out.send(served)
 
 
 def shared(site, asked):
@@ -74,17 +77,19 @@ def shared(site, asked):
     seconds = alone + asked.seconds
     workers = Workers(site, "shared", vendor, asked.processes, asked.workers, seconds)
     time.sleep(max(0, workers.until - asked.seconds - time.time()))
-    other = multiprocessing.Process(target=outsider, args=(vendor, workers.until))
+    came, span = workers.until - asked.seconds, asked.seconds - 2
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    other = multiprocessing.Process(target=outsider, args=(vendor, workers.until, came + 2, theirs))
     other.start()
-    calls, came = workers.calls(), workers.until - asked.seconds
+    calls, his = workers.calls(), ours.recv()
     other.join()
-    span = asked.seconds - 2
     found = summary("shared", [call for call in calls if call[1] >= came + 2], span)
     # A call that races his for the last unit is refused, and the vendor's whole second of waiting is kept: a short run has few seconds.
     fewest, most, often = (0.35, 0.7, 0.5) if asked.full else (0.1, 0.8, 2)
     check(found["refused"] <= span * often + found["late"], f"shared: {found['refused']} refusals in {span} s")
     if found["late"] == 0 or asked.full:
         check(fewest <= found["share"] <= most, f"shared: {found['share']:.3f} of the vendor's limit, half of it is there")
+    print(json.dumps({"test": "shared", "his_share": his / (LIMIT * span), "together": found["share"] + his / (LIMIT * span)}), flush=True)
 
 
 def frozen(site, asked):
@@ -111,7 +116,7 @@ def frozen(site, asked):
                       "most_ahead_of_the_bucket": round(ahead, 1), "after": len(after)}), flush=True)
 
 
-def refuses_always(site, workers, name=""):
+def refuses_always(site, asked, workers, name=""):
     """Vendors that answer 429 whatever comes, each in its own way; to each as many processes begin at the same moment, with a key that nobody
     has used. All of them may be on their way at the first refusal, and three calls more in 10 s."""
     forms = {"zero": {"Retry-After": "0"}, "past": {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, "silent": {}}
@@ -124,11 +129,12 @@ def refuses_always(site, workers, name=""):
         calls = running[vendor].calls()
         target.server.shutdown()
         count, most = len(target.requests), max(8, workers + 3)
-        # An answer that this machine brings later than the floor of the freeze comes after the call that tried the vendor again.
+        # An answer or its report that this machine brings later than the floor of the freeze comes after the call that tried the vendor
+        # again. Eight exactly, whatever the machine does: tests/unit/core/vendor_rate_test.cc.
         late = sum(answered - asked > FLOOR / 2 for asked, _, answered, _ in calls)
         print(json.dumps({"test": vendor, "workers_at_once": workers, "requests_in_10_s": count, "late": late,
                           "at_s": [round(at - begin, 2) for at in target.requests]}), flush=True)
-        check(1 <= count <= most + (1 if late else 0), f"{vendor}: {count} requests in 10 s")
+        check(1 <= count <= most + (1 if late else 0) + (0 if asked.full else 2), f"{vendor}: {count} requests in 10 s")
 
 
 def take_five(gate, out):
@@ -169,9 +175,9 @@ def main():
     asked.binary = os.path.abspath(asked.binary)
     asked.processes, asked.workers, asked.seconds = (8, 20, 20) if asked.full else (4, 10, 5)
     tests = {"right": lambda: rate(site, asked, "right", 0), "high": lambda: rate(site, asked, "high", 3), "shared": lambda: shared(site, asked),
-             "frozen": lambda: frozen(site, asked), "dead": lambda: dead(site), "refuses": lambda: refuses_always(site, 5)}
+             "frozen": lambda: frozen(site, asked), "dead": lambda: dead(site), "refuses": lambda: refuses_always(site, asked, 5)}
     if asked.full:
-        tests["many"] = lambda: refuses_always(site, 20, "-many")
+        tests["many"] = lambda: refuses_always(site, asked, 20, "-many")
     multiprocessing.set_start_method("fork")
     with tempfile.TemporaryDirectory(prefix="vendor-") as folder:
         site = Site(asked.binary, folder, VENDORS)
