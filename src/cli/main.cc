@@ -21,6 +21,13 @@ constexpr const char* kFooter =
     "  dripgate publish payouts examples/payouts.ndjson\n"
     "  dripgate inspect payouts";
 
+/// The verb whose words could not be read, with its action: "dripgate vendor inspect".
+std::string command_of(const CLI::App& program) {
+  std::string text = program.get_name();
+  const auto said = program.get_subcommands();
+  return said.empty() ? text : text + " " + command_of(*said.front());
+}
+
 /// Empty unless the first word is no verb: CLI11 only says that it misses one.
 std::string unknown_verb(const CLI::App& program, int count, char** arguments) {
   if (count < 2 || *arguments[1] == '-') return {};
@@ -57,7 +64,7 @@ int main(int count, char** arguments) {
     program.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return program.exit(error);  // --help
-    complain(error.what());
+    complain(std::string(error.what()) + "; see " + command_of(program) + " --help");
     return kExitUsage;
   }
   return run();

@@ -23,6 +23,8 @@ LintReport lint(const Loaded& loaded, const std::string& file) {
   if (loaded.config) {
     summary += "; " + counted(loaded.config->policies.size(), "policy", "policies") + ", " +
                counted(loaded.config->streams.size(), "stream", "streams");
+    if (const auto vendors = loaded.config->vendors.size(); vendors != 0)
+      summary += ", " + counted(vendors, "vendor", "vendors");
   }
   report.lines.push_back(std::move(summary));
   return report;

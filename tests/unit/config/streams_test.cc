@@ -292,6 +292,9 @@ TEST(Lint, EndsWithASummary) {
   EXPECT_THAT(lint(parse(text, "f.yaml"), "f.yaml").lines,
               ElementsAre("f.yaml: 0 errors, 0 warnings; 1 policy, 0 streams"));
   EXPECT_FALSE(lint(parse(text, "f.yaml"), "f.yaml").errors);
+  const std::string vendor = "vendors: [ { id: hubspot, limits: [ { rps: 10 } ], onStoreFailure: open } ]\n";
+  EXPECT_THAT(lint(parse(text + vendor, "f.yaml"), "f.yaml").lines,
+              ElementsAre("f.yaml: 0 errors, 0 warnings; 1 policy, 0 streams, 1 vendor"));
   const auto missing = lint(load("/nowhere/f.yaml"), "/nowhere/f.yaml");
   EXPECT_TRUE(missing.errors);
   EXPECT_THAT(missing.lines,
