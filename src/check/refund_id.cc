@@ -1,14 +1,13 @@
-// The text within an id: "TIME REQUEST COST" ("COST/KEY" of a request with an idempotency key, escaped) and,
-// per policy, " POLICY OVERRIDE KEY", then " SEAL". Keys and ids have no blanks; OVERRIDE is its place in the
-// policy's list or "-" for none, then "/" and the digest of what the limits count by; or "=UNITS/WINDOW"
-// (us): a limit of the request's own.
+// An id is a text without blanks, whose words ',' divides: TIME,REQUEST,COST (COST/KEY of a request with an
+// idempotency key, escaped) and, per policy, POLICY,OVERRIDE,KEY; then SEAL. Keys and ids of policies hold no
+// ','; OVERRIDE is its place in the policy's list or "-" for none, then "/" and the digest of what the limits
+// count by; or "=UNITS/WINDOW" (us): a limit of the request's own. Numbers are hexadecimal.
 #include "check/refund_id.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <sstream>
-
-#include <openssl/evp.h>
+#include <ranges>
 
 #include "check/replays.h"
 #include "core/counter_key.h"
@@ -17,52 +16,31 @@ namespace dripgate::check {
 namespace {
 
 constexpr std::size_t kMembersPerPolicy = 3;
-constexpr std::size_t kDigestBytesUsual = 48;  // of a limit: its text grows once
 constexpr std::size_t kIdBytesUsual = 192;
+constexpr int kBase = 16;
 
-std::string encode(const std::string& text) {
-  std::string out((text.size() + 2) / 3 * 4 + 1, '\0');
-  const int n =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  out.resize(static_cast<std::size_t>(n));
-  return out;
-}
-
-/// Empty: no base64.
-std::string decode(const std::string& id) {
-  if (id.empty() || id.size() % 4 != 0 || id.size() > kRefundIdBytesMax) return {};
-  std::string out(id.size() / 4 * 3 + 1, '\0');
-  const int n =
-      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                      reinterpret_cast<const unsigned char*>(id.data()), static_cast<int>(id.size()));
-  if (n < 0) return {};
-  const auto padding = static_cast<std::size_t>(std::ranges::count(id.substr(id.size() - 2), '='));
-  out.resize(static_cast<std::size_t>(n) - std::min(padding, static_cast<std::size_t>(n)));
-  return encode(out) == id ? out : std::string();  // one spelling per id
-}
-
+/// Of a negative one its two's complement.
 void append(std::string& text, std::int64_t number) {
-  char digits[24];
-  text.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+  char digits[16];
+  const auto bits = static_cast<std::uint64_t>(number);
+  text.append(digits, std::to_chars(digits, digits + sizeof digits, bits, kBase).ptr);
 }
 
-std::string seal(const HashKey& secret, std::string_view text) {
-  return std::to_string(keyed_hash(secret, text));
-}
-
-/// Empty: no whole number.
+/// Empty: written in no way of `append`.
 std::optional<std::int64_t> number_of(std::string_view word) {
-  std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
+  std::uint64_t bits = 0;
+  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), bits, kBase);
   if (code != std::errc{} || end != word.data() + word.size()) return std::nullopt;
-  return value;
+  return static_cast<std::int64_t>(bits);
 }
 
-std::vector<std::string> words_of(const std::string& text) {
+std::int64_t seal(const HashKey& secret, std::string_view text) {
+  return static_cast<std::int64_t>(keyed_hash(secret, text));
+}
+
+std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
-  std::istringstream in(text);
-  for (std::string word; in >> word;) words.push_back(std::move(word));
+  for (const auto word : std::views::split(text, ',')) words.emplace_back(std::string_view(word));
   return words;
 }
 
@@ -75,29 +53,32 @@ bool taken_by_store(const PolicyAnswer& answer) {
 
 /// Windows of another length, or of other days, have not been charged; neither has a counter of another kind.
 /// A changed number of units carries over, and so does what is refunded.
-std::string digest_of(std::span<const core::Limit> limits) {
-  std::string text;
-  text.reserve(kDigestBytesUsual * limits.size());
+std::int64_t digest_of(std::span<const core::Limit> limits) {
+  std::uint64_t digest = 0;
   for (const core::Limit& limit : limits) {
-    append(text, static_cast<int>(limit.algorithm));
-    append(text += ' ', limit.window.count());
-    text += ' ';
-    if (limit.zone) text += limit.zone->name;
     // Under a slower refill, as under a longer log, units could be missing again when the id is no longer
     // remembered.
-    if (limit.algorithm == core::Algorithm::token_bucket) append(text += ' ', limit.limit);
-    text += ';';
+    const bool bucket = limit.algorithm == core::Algorithm::token_bucket;
+    const std::array<std::int64_t, 3> numbers{static_cast<std::int64_t>(limit.algorithm),
+                                              limit.window.count(), bucket ? limit.limit : 0};
+    digest = keyed_hash({digest, 0}, {reinterpret_cast<const char*>(numbers.data()), sizeof numbers});
+    if (limit.zone) digest = keyed_hash({digest, 1}, limit.zone->name);
   }
-  return std::to_string(keyed_hash({}, text));
+  return static_cast<std::int64_t>(digest);
 }
 
-std::string override_word(const PlannedPolicy& plan) {
+void append_override(std::string& text, const PlannedPolicy& plan) {
   if (plan.own_limit != nullptr) {
-    return '=' + std::to_string(plan.own_limit->limit) + '/' + std::to_string(plan.own_limit->window.count());
+    append(text += '=', plan.own_limit->limit);
+    append(text += '/', plan.own_limit->window.count());
+    return;
   }
-  const std::string place =
-      plan.override == nullptr ? "-" : std::to_string(plan.override - plan.policy->overrides.data());
-  return place + '/' + digest_of(plan.limits);
+  if (plan.override == nullptr) {
+    text += '-';
+  } else {
+    append(text, plan.override - plan.policy->overrides.data());
+  }
+  append(text += '/', digest_of(plan.limits));
 }
 
 /// "=UNITS/WINDOW"; empty: not written so.
@@ -121,9 +102,10 @@ std::vector<core::Limit> limits_of(const config::Config& config, const std::stri
   if (override_word.starts_with('=')) return own_limit(override_word);
   const std::string_view word(override_word);
   const std::size_t slash = word.find('/');
-  if (slash == std::string_view::npos) return {};
+  const auto digest = slash == std::string_view::npos ? std::nullopt : number_of(word.substr(slash + 1));
+  if (!digest) return {};
   const auto counted_as = [&](const std::vector<core::Limit>& limits) {
-    return digest_of(limits) == word.substr(slash + 1) ? limits : std::vector<core::Limit>{};
+    return digest_of(limits) == digest ? limits : std::vector<core::Limit>{};
   };
   if (word.substr(0, slash) == "-") return counted_as((*policy)->limits);
   const auto place = number_of(word.substr(0, slash));
@@ -140,33 +122,37 @@ std::unexpected<Error> not_ours() {
 }  // namespace
 
 RefundIds::RefundIds(const HashKey& secret) : secret_(secret) {
-  const HashKey random = random_hash_key();
-  process_ = std::to_string(random.first) + "-";
+  append(process_, static_cast<std::int64_t>(random_hash_key().first));
+  process_ += '-';
 }
 
 std::string RefundIds::make(const Answer& answer, core::Units cost, std::string_view idempotency_key) {
-  if (cost == 0 || std::ranges::none_of(answer.policies, taken_by_store)) return {};
-  std::string text;
-  text.reserve(kIdBytesUsual);
-  append(text, to_us(answer.now));
-  text += ' ';
-  append(text += process_, static_cast<std::int64_t>(++made_));
-  append(text += ' ', cost);
-  if (!idempotency_key.empty()) (text += '/') += core::escape_key_value(idempotency_key);
+  std::string id;
+  if (cost == 0 || std::ranges::none_of(answer.policies, taken_by_store)) return id;
+  id.reserve(kIdBytesUsual);
+  append(id, to_us(answer.now));
+  append((id += ',') += process_, static_cast<std::int64_t>(++made_));
+  append(id += ',', cost);
+  if (!idempotency_key.empty()) (id += '/') += core::escape_key_value(idempotency_key);
   for (const PolicyAnswer& policy : answer.policies) {
     if (!taken_by_store(policy)) continue;
-    ((text += ' ') += policy.plan.policy->id) += ' ';
-    ((text += override_word(policy.plan)) += ' ') += policy.plan.keys.front();
+    ((id += ',') += policy.plan.policy->id) += ',';
+    append_override(id, policy.plan);
+    (id += ',') += policy.plan.keys.front();
   }
-  const std::string sealed = seal(secret_, text);
-  return encode((text += ' ') += sealed);
+  const std::int64_t sealed = seal(secret_, id);
+  append(id += ',', sealed);
+  return id;
 }
 
 Result<Refundable> RefundIds::read(const std::string& id, const config::Config& config) const {
-  const std::string text = decode(id);
-  const std::size_t last = text.rfind(' ');
-  if (last == std::string::npos || text.substr(last + 1) != seal(secret_, text.substr(0, last)))
-    return not_ours();
+  if (id.size() > kRefundIdBytesMax) return not_ours();
+  const std::string_view text(id);
+  const std::size_t last = text.rfind(',');
+  if (last == std::string_view::npos) return not_ours();
+  std::string sealed;
+  append(sealed, seal(secret_, text.substr(0, last)));
+  if (text.substr(last + 1) != sealed) return not_ours();
   const std::vector<std::string> words = words_of(text.substr(0, last));
   const auto at = number_of(words.at(0));
   const std::string_view cost_and_key = words.at(2);
