@@ -73,8 +73,9 @@ Result<void> Gate::open() {
     locked_ = std::make_unique<LockedExecutor>(context_.io, checker_mutex_);
   }
   Executor& executor = locked_ != nullptr ? *locked_ : static_cast<Executor&>(context_.io);
-  guarded_ =
-      std::make_unique<store::FailoverStore>(*counters_, std::move(shard_of), local_, executor, steady_);
+  guarded_ = std::make_unique<store::FailoverStore>(
+      *counters_, std::move(shard_of), local_, executor, steady_, core::BreakerSettings{},
+      locked_ != nullptr ? store::Answers::at_once : store::Answers::in_time);
   checker_ = std::make_unique<check::Checker>(
       check::CheckerContext{.config = [this] { return context_.snapshot.get(); },
                             .store = *guarded_,

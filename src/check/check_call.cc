@@ -60,8 +60,9 @@ CheckCall::Members CheckCall::with_role(Role role) const {
 }
 
 /// A shadow policy has no say while its store is away.
-void CheckCall::ask(Members members, Done<core::Decision> then) {
+store::GuardedCharges CheckCall::charges_of(const Members& members) const {
   store::GuardedCharges charges;
+  charges.reserve(members.size());
   for (const std::size_t place : members) {
     const PlannedPolicy& plan = answer_.policies[place].plan;
     const core::Policy& policy = *plan.policy;
@@ -72,10 +73,16 @@ void CheckCall::ask(Members members, Done<core::Decision> then) {
            .local_share = policy.local_share});
     }
   }
+  return charges;
+}
+
+template <class Then>
+void CheckCall::ask(const Members& members, Then then) {
+  store::GuardedCharges charges = charges_of(members);
+  store::GuardedStore& store = owner_.context_.store;
   auto heard =
       owner_.guard_.wrap([self = shared_from_this(), then = std::move(then)](
                              Result<core::Decision> decision) mutable { then(std::move(decision)); });
-  store::GuardedStore& store = owner_.context_.store;
   request_.peek ? store.peek(std::move(charges), std::move(heard))
                 : store.consume(std::move(charges), std::move(heard));
 }

@@ -30,7 +30,9 @@ class CheckCall : public std::enable_shared_from_this<CheckCall> {
   void take_replays();
   [[nodiscard]] bool refused_by_missing_key();
   [[nodiscard]] Members with_role(Role role) const;
-  void ask(Members members, Done<core::Decision> then);
+  [[nodiscard]] store::GuardedCharges charges_of(const Members& members) const;
+  template <class Then>
+  void ask(const Members& members, Then then);
   void take(const Members& members, const core::Decision& decision);
   void ask_shadows(std::size_t next);
   void conclude();

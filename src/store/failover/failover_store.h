@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,12 +27,18 @@ namespace dripgate::store {
 /// Which shard owns a counter key (redis::Client::shard).
 using ShardOf = std::function<std::size_t(std::string_view key)>;
 
+/// When the store behind it answers.
+enum class Answers : std::uint8_t {
+  in_time,  // within its own deadline, on the executor's thread
+  at_once,  // always within the call, and an error has taken nothing: a memory store
+};
+
 class FailoverStore final : public GuardedStore {
  public:
-  /// `store` answers within its own deadline, on `executor`'s thread. `clock` must not step (LocalCounters).
-  /// All outlive this. Destroyed: requests under way are never answered.
+  /// `clock` must not step (LocalCounters). All outlive this. Destroyed: requests under way are never
+  /// answered.
   FailoverStore(CounterStore& store, ShardOf shard_of, LocalCounters& local, Executor& executor,
-                const Clock& clock, core::BreakerSettings settings = {});
+                const Clock& clock, core::BreakerSettings settings = {}, Answers answers = Answers::in_time);
 
   /// Groups of one shard are asked in turn, in request order; while a breaker is open its charges are
   /// answered within the call.
@@ -48,6 +55,7 @@ class FailoverStore final : public GuardedStore {
 
   void decide(GuardedCharges charges, bool take, Done<core::Decision> done);
 
+  [[nodiscard]] std::optional<core::Decision> decide_at_once(const GuardedCharges& charges, bool take);
   [[nodiscard]] std::string next_request_id() { return id_prefix_ + std::to_string(++requests_); }
 
   CounterStore& store_;
@@ -56,6 +64,7 @@ class FailoverStore final : public GuardedStore {
   const Clock& clock_;
   FailoverCounters counters_;
   ShardBreakers breakers_;
+  const Answers answers_;
   std::string id_prefix_;  // no other FailoverStore has it
   std::uint64_t requests_ = 0;
   Guard guard_;

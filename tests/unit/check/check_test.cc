@@ -47,6 +47,43 @@ TEST(Check, ADenialOfOnePolicySpendsNothingOfTheOther) {
   EXPECT_EQ(next.deciding()->plan.policy->id, "narrow");
 }
 
+/// What a caller sees.
+std::string seen_of(const Answer& answer) {
+  std::string seen = to_string(answer.kind);
+  for (const PolicyAnswer& policy : answer.policies) {
+    seen += ' ' + policy.plan.policy->id + (policy.verdict() == core::Verdict::allow ? "+" : "-");
+    if (const core::LimitOutcome* numbers = policy.numbers())
+      seen += std::to_string(numbers->remaining) + '/' + std::to_string(numbers->reset_after.count());
+  }
+  if (answer.deciding() != nullptr) seen += " by " + answer.deciding()->plan.policy->id;
+  if (answer.retry_after) seen += " after " + std::to_string(answer.retry_after->count());
+  return seen + (answer.refund_id.empty() ? "" : " refundable");
+}
+
+TEST(Check, IsDecidedAlikeWhetherOrNotTheStoreAnswersWithinTheCall) {
+  const std::string policies = R"(
+    - { id: narrow, key: [user], limit: 2, window: 60s, onStoreFailure: local }
+    - { id: wide, key: [ip], limits: [ { rps: 3 }, { rpm: 5 } ], onStoreFailure: open }
+    - { id: trial, key: [ip], limit: 1, window: 1s, shadow: true, onStoreFailure: closed }
+)";
+  World at_once(policies);
+  World in_time(policies, store::Answers::in_time);
+  int denied = 0;
+  for (int i = 0; i < 400; ++i) {
+    for (World* world : {&at_once, &in_time}) {
+      world->shared.away = i / 50 % 4 == 3;
+      world->clock.advance(i % 3 * 400ms);
+    }
+    const Request request{.descriptor = {{"user", "u" + std::to_string(i % 7)}, {"ip", "198.51.100.7"}},
+                          .cost = i % 11 == 0 ? 3 : 1,
+                          .peek = i % 5 == 0};
+    const Answer answer = at_once.ask(request);
+    denied += answer.allowed() ? 0 : 1;
+    ASSERT_EQ(seen_of(answer), seen_of(in_time.ask(request))) << "request " << i;
+  }
+  EXPECT_GT(denied, 50);
+}
+
 TEST(Check, AShadowPolicyIsCountedAndNeverDenies) {
   World world(R"(
     - { id: trial, key: [user], limit: 1, window: 60s, shadow: true, onStoreFailure: closed }

@@ -66,7 +66,7 @@ class FickleStore final : public store::CounterStore {
   }
 
   bool away = false;
-  bool slow = false;  // the next consumes wait in `under_way` until the test runs them
+  bool slow = false;  // the next consumes wait in `under_way` until the test runs them; Answers::in_time only
   std::vector<Task> under_way;
   int consumes = 0;
   std::string refused;  // keys with this in them are a fault of the request
@@ -92,7 +92,9 @@ inline config::ConfigPtr config_of(const std::string& text) {
 
 class World {
  public:
-  explicit World(const std::string& policies) : config(config_of("policies:\n" + policies)) {}
+  explicit World(const std::string& policies, store::Answers answers = store::Answers::at_once)
+      : config(config_of("policies:\n" + policies)),
+        store(shared, [](std::string_view) { return std::size_t{0}; }, local, executor, clock, {}, answers) {}
 
   Result<Answer> try_check(Request request) {
     std::optional<Result<Answer>> got;
@@ -131,7 +133,7 @@ class World {
   testing::SimExecutor executor{clock};
   FickleStore shared{clock};
   store::LocalCounters local{clock, 10'000};
-  store::FailoverStore store{shared, [](std::string_view) { return std::size_t{0}; }, local, executor, clock};
+  store::FailoverStore store;
   Seen seen;
   Checker checker{{.config = [this] { return config; },
                    .store = store,

@@ -120,6 +120,23 @@ TEST_F(FailoverTest, AWrongRequestIsTheCallersFaultWhateverTheMode) {
   EXPECT_EQ(settle(many).decision.error().code, ErrorCode::invalid_argument);
 }
 
+TEST_F(FailoverTest, AStoreThatAnswersAtOnceIsAskedOnceAndFailsAsAnyOther) {
+  shared.at_once = true;
+  store = std::make_unique<FailoverStore>(shared, shard_of, local, executor, clock, core::BreakerSettings{},
+                                          Answers::at_once);
+  const auto first = charge("0/a", FailureMode::closed, tb(5, 5, 60s), 3);
+  const core::Decision allowed = decide({first, charge("0/b", FailureMode::closed)});
+  EXPECT_EQ(allowed.verdict, Verdict::allow);
+  EXPECT_EQ(allowed.outcomes[0].remaining, 2);
+  EXPECT_EQ(shared.calls[0], 1);
+  const core::Decision denied = decide({charge("0/b", FailureMode::closed), first});
+  EXPECT_EQ(denied.verdict, Verdict::deny);
+  EXPECT_EQ(denied.decisive, 1u);
+  EXPECT_EQ(shared.left(charge("0/b", FailureMode::closed).charge), 9) << "a refusal takes nothing";
+  EXPECT_EQ(decide({first, charge("1/b", FailureMode::closed)}).verdict, Verdict::deny);
+  EXPECT_EQ(shared.left(charge("1/b", FailureMode::closed).charge), 10) << "nor on another shard";
+}
+
 TEST_F(FailoverTest, AWrongRequestIsNoLocalAllowEither) {
   shared.health[0] = Health::hangs;
   shared.at_once = true;
