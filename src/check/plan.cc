@@ -51,7 +51,7 @@ void put_limit(std::vector<PlannedPolicy>& planned, const std::shared_ptr<const 
 
 std::vector<PlannedPolicy> plan(const config::Config& config, const core::Descriptor& descriptor,
                                 const std::shared_ptr<const core::Limit>& own_limit) {
-  const std::vector<const core::Policy*> matched = config.matcher->match(descriptor);
+  const config::Matched matched = config.matcher->match(descriptor);
   std::vector<PlannedPolicy> planned;
   planned.reserve(matched.size());
   for (const core::Policy* policy : matched) planned.push_back(plan_one(*policy, descriptor));

@@ -101,8 +101,8 @@ Matcher::Matcher(const std::vector<core::PolicyPtr>& policies) {
 
 Matcher::~Matcher() = default;
 
-std::vector<const core::Policy*> Matcher::match(const core::Descriptor& request) const {
-  std::vector<const core::Policy*> matched;
+Matched Matcher::match(const core::Descriptor& request) const {
+  Matched matched;
   for (const Rank rank : index_->by_term.find(request)) {
     const Compiled& entry = index_->entries[rank];
     if (takes(entry, request)) matched.push_back(entry.policy.get());

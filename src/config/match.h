@@ -8,9 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include <absl/container/inlined_vector.h>
+
 #include "core/policy.h"
 
 namespace dripgate::config {
+
+/// Mostly one to a few.
+using Matched = absl::InlinedVector<const core::Policy*, 4>;
 
 class Matcher {
  public:
@@ -21,7 +26,7 @@ class Matcher {
 
   /// The most specific first: more terms in `match`, then more terms that name one exact value, then more
   /// literal characters, then the smaller id. Pointers live as long as the matcher.
-  [[nodiscard]] std::vector<const core::Policy*> match(const core::Descriptor& request) const;
+  [[nodiscard]] Matched match(const core::Descriptor& request) const;
 
  private:
   struct Index;

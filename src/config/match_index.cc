@@ -6,7 +6,7 @@
 namespace dripgate::config {
 namespace {
 
-void append(Ranks& to, const Ranks& from) {
+void append(FoundRanks& to, const Ranks& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
@@ -26,12 +26,12 @@ void RouteTree::add(const RoutePattern& pattern, Rank rank) {
   level->here.push_back(rank);
 }
 
-void RouteTree::find(const Route& route, Ranks& found) const {
+void RouteTree::find(const Route& route, FoundRanks& found) const {
   find(root_, route, 0, found);
 }
 
 // Recursion ends with the deepest pattern (kRouteSegmentsMax) and visits each level at most once per call.
-void RouteTree::find(const Level& level, const Route& route, std::size_t depth, Ranks& found) {
+void RouteTree::find(const Level& level, const Route& route, std::size_t depth, FoundRanks& found) {
   append(found, level.rest);
   if (depth == route.segments.size()) {
     append(found, level.here);
@@ -67,11 +67,18 @@ void MatchIndex::add(const CompiledTerm* term, Rank rank) {
   }
 }
 
-Ranks MatchIndex::find(const core::Descriptor& request) const {
-  Ranks found = always_;
-  for (const auto& [name, value] : request) {
-    const auto entry = names_.find(name);
-    if (entry != names_.end()) find(entry->second, value, found);
+FoundRanks MatchIndex::find(const core::Descriptor& request) const {
+  FoundRanks found(always_.begin(), always_.end());
+  if (names_.size() < request.size()) {  // fewer look-ups the other way round
+    for (const auto& [name, values] : names_) {
+      const auto fact = request.find(name);
+      if (fact != request.end()) find(values, fact->second, found);
+    }
+  } else {
+    for (const auto& [name, value] : request) {
+      const auto entry = names_.find(name);
+      if (entry != names_.end()) find(entry->second, value, found);
+    }
   }
   std::ranges::sort(found);
   const auto repeated = std::ranges::unique(found);
@@ -79,7 +86,7 @@ Ranks MatchIndex::find(const core::Descriptor& request) const {
   return found;
 }
 
-void MatchIndex::find(const OneName& name, std::string_view value, Ranks& found) {
+void MatchIndex::find(const OneName& name, std::string_view value, FoundRanks& found) {
   if (const auto exact = name.exact.find(value); exact != name.exact.end()) append(found, exact->second);
   for (const auto& [length, prefixes] : name.prefixes) {
     if (length > value.size()) break;

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <absl/container/inlined_vector.h>
+
 #include "config/pattern.h"
 #include "core/policy.h"
 
@@ -18,6 +20,7 @@ namespace dripgate::config {
 
 using Rank = std::uint32_t;  // a policy's place in the order of specificity
 using Ranks = std::vector<Rank>;
+using FoundRanks = absl::InlinedVector<Rank, 16>;
 
 struct TextHash {
   using is_transparent = void;
@@ -30,7 +33,7 @@ using ByText = std::unordered_map<std::string, T, TextHash, std::equal_to<>>;
 class RouteTree {
  public:
   void add(const RoutePattern& pattern, Rank rank);
-  void find(const Route& route, Ranks& found) const;
+  void find(const Route& route, FoundRanks& found) const;
 
  private:
   struct Level {
@@ -39,7 +42,7 @@ class RouteTree {
     Ranks here;  // patterns that end at this level
     Ranks rest;  // patterns with "**" from this level on
   };
-  static void find(const Level& level, const Route& route, std::size_t depth, Ranks& found);
+  static void find(const Level& level, const Route& route, std::size_t depth, FoundRanks& found);
   Level root_;
 };
 
@@ -48,7 +51,7 @@ class MatchIndex {
   /// Files a policy under one of its terms; null: under none, so that every request finds it.
   void add(const CompiledTerm* term, Rank rank);
   /// Ascending, each once.
-  [[nodiscard]] Ranks find(const core::Descriptor& request) const;
+  [[nodiscard]] FoundRanks find(const core::Descriptor& request) const;
 
  private:
   struct OneName {
@@ -58,7 +61,7 @@ class MatchIndex {
     RouteTree routes;
     bool has_routes = false;
   };
-  static void find(const OneName& name, std::string_view value, Ranks& found);
+  static void find(const OneName& name, std::string_view value, FoundRanks& found);
 
   std::map<std::string, OneName, std::less<>> names_;
   Ranks always_;
