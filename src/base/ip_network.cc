@@ -25,10 +25,11 @@ bool parse_ipv4(std::string_view text, std::uint8_t* into) {
   for (int part = 0; part < 4; ++part) {
     if (part > 0 && (at == end || *at++ != '.')) return false;
     unsigned value = 0;
-    const auto [stop, code] = std::from_chars(at, end, value);
-    if (code != std::errc{} || value > 255 || (*at == '0' && stop - at > 1)) return false;
+    const char* const first = at;
+    for (; at != end && *at >= '0' && *at <= '9' && value <= 255; ++at)
+      value = value * 10 + static_cast<unsigned>(*at - '0');
+    if (at == first || value > 255 || (*first == '0' && at - first > 1)) return false;
     into[part] = static_cast<std::uint8_t>(value);
-    at = stop;
   }
   return at == end;
 }

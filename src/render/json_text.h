@@ -2,6 +2,7 @@
 // Texts are ASCII or UTF-8 already. Nothing is checked: the caller closes what it opens.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -16,10 +17,18 @@ class JsonText {
 
   /// Of a member: nothing in it needs an escape.
   JsonText& name(std::string_view name) {
-    comma();
-    out_ += '"';
-    out_ += name;
-    out_ += "\":";
+    const std::size_t at = out_.size();
+    const std::size_t end = at + name.size() + (fresh_ ? 3 : 4);
+    // The callback's own size is no use: libstdc++ 12 names there what it has made room for.
+    out_.resize_and_overwrite(end, [&](char* text, std::size_t) {
+      char* to = text + at;
+      if (!fresh_) *to++ = ',';
+      *to++ = '"';
+      to = std::copy_n(name.data(), name.size(), to);
+      *to++ = '"';
+      *to = ':';
+      return end;
+    });
     fresh_ = true;
     return *this;
   }

@@ -19,58 +19,67 @@ void answer_json(Visit& visit, std::string body) {
       {.status = 200, .headers = {{"Content-Type", "application/json"}}, .body = std::move(body) + "\n"});
 }
 
-constexpr std::size_t kBracketBytes = 32;  // around the decisions of a batch
+constexpr std::size_t kDecisionBytesUsual = 704;
 
-/// Answers of a batch, each in its place; the last one to come answers the visit.
-struct Batch {
-  VisitPtr visit;
-  std::vector<std::string> decisions;
-  std::size_t missing = 0;
-
-  void take(std::size_t place, std::string text) {
-    decisions[place] = std::move(text);
-    if (--missing > 0) return;
-    std::size_t bytes = kBracketBytes;
-    for (const std::string& decision : decisions) bytes += decision.size() + 1;
-    std::string body;
-    body.reserve(bytes);
-    body += "{\"decisions\":[";
-    for (std::size_t i = 0; i < decisions.size(); ++i) {
-      if (i > 0) body += ',';
-      body += decisions[i];
-    }
-    answer_json(*visit, std::move(body += "]}"));
-  }
-};
-
-std::string decision_text(const Visit& visit, const check::Answer& answer) {
-  constexpr std::size_t kUsualBytes = 1024;
-  std::string text;
-  text.reserve(kUsualBytes);
-  append_decision(text, answer, visit.config->server.legacy_headers);
-  return text;
-}
-
-std::string error_text(const Error& error) {
-  std::string text;
+void append_error(std::string& text, const Error& error) {
   render::JsonText json(text);
   json.open('{');
   json.name("status").number(status_of(error.code));
   json.name("error").raw(to_text(error.detail));
   json.close('}');
+}
+
+/// Answers of a batch, in the order of its checks; the last one to come answers the visit.
+class Batch {
+ public:
+  Batch(VisitPtr of, std::size_t checks) : visit_(std::move(of)), early_(checks) {
+    body_.reserve(checks * kDecisionBytesUsual);
+    body_ += "{\"decisions\":[";
+  }
+
+  void take(std::size_t place, const Result<check::Answer>& answer) {
+    if (place != written_) return append(early_[place], answer);
+    begin_next();
+    append(body_, answer);
+    while (written_ < early_.size() && !early_[written_].empty()) {
+      const std::string& text = early_[written_];
+      begin_next();
+      body_ += text;
+    }
+    if (written_ == early_.size()) answer_json(*visit_, std::move(body_ += "]}"));
+  }
+
+ private:
+  void begin_next() {
+    if (written_++ > 0) body_ += ',';
+  }
+  void append(std::string& text, const Result<check::Answer>& answer) const {
+    answer ? append_decision(text, *answer, visit_->config->server.legacy_headers)
+           : append_error(text, answer.error());
+  }
+
+  VisitPtr visit_;
+  std::string body_;
+  std::size_t written_ = 0;         // so many decisions stand in the body
+  std::vector<std::string> early_;  // those that came before an earlier check's
+};
+
+std::string decision_text(const Visit& visit, const check::Answer& answer) {
+  std::string text;
+  text.reserve(kDecisionBytesUsual);
+  append_decision(text, answer, visit.config->server.legacy_headers);
   return text;
 }
 
 void check_each(const VisitPtr& visit, std::vector<Result<check::Request>> checks) {
-  auto batch = std::make_shared<Batch>(Batch{visit, std::vector<std::string>(checks.size()), checks.size()});
+  auto batch = std::make_shared<Batch>(visit, checks.size());
   for (std::size_t i = 0; i < checks.size(); ++i) {
     if (!checks[i]) {
-      batch->take(i, error_text(checks[i].error()));
+      batch->take(i, std::unexpected(std::move(checks[i]).error()));
       continue;
     }
-    visit->gate().check(*std::move(checks[i]), [batch, i](const Result<check::Answer>& answer) {
-      batch->take(i, answer ? decision_text(*batch->visit, *answer) : error_text(answer.error()));
-    });
+    visit->gate().check(*std::move(checks[i]),
+                        [batch, i](const Result<check::Answer>& answer) { batch->take(i, answer); });
   }
 }
 

@@ -95,12 +95,13 @@ std::expected<Forwarded, http::Response> read_forwarded(const http::Request& req
   forwarded.preflight = is_preflight(request, *method);
   forwarded.request.refundable = false;  // the gateway has no use for an id
   core::Descriptor& facts = forwarded.request.descriptor;
-  facts["method"] = *std::move(method);
-  facts["path"] = *std::move(path);
-  facts["ip"] = check::client_address(request.peer.address, values_of(request.headers, "X-Forwarded-For"),
-                                      server.trusted_proxies);
+  facts.emplace("method", *std::move(method));
+  facts.emplace("path", *std::move(path));
+  facts.emplace("ip",
+                check::client_address(request.peer.address, values_of(request.headers, "X-Forwarded-For"),
+                                      server.trusted_proxies));
   const Values hosts = values_of(request.headers, "X-Forwarded-Host");
-  if (hosts.size() == 1 && !hosts.front().empty()) facts["host"] = host_name(hosts.front());
+  if (hosts.size() == 1 && !hosts.front().empty()) facts.emplace("host", host_name(hosts.front()));
   for (const config::HeaderAttribute& attribute : server.forward_auth_attributes)
     add_single(facts, attribute.name, values_of(request.headers, attribute.header));
   // A longer one counts as none: the request is charged. A gateway would show the client a refusal as its own
