@@ -52,8 +52,12 @@ class Call {
     in_flight_->fetch_sub(1, std::memory_order_relaxed);
     std::exchange(reactor_, nullptr)->Finish(status);
   }
-  /// Nobody waits for it any more: its deadline is over, or the caller is gone.
-  [[nodiscard]] bool abandoned() const { return context_->IsCancelled(); }
+  /// Nobody waits for it any more: its deadline is over (which gRPC notices later, busy as it is), or the
+  /// caller is gone.
+  [[nodiscard]] bool abandoned() const {
+    const gpr_timespec deadline = context_->raw_deadline();
+    return context_->IsCancelled() || gpr_time_cmp(deadline, gpr_now(deadline.clock_type)) <= 0;
+  }
   [[nodiscard]] RateLimitResponse& response() const { return *response_; }
   [[nodiscard]] const grpc::CallbackServerContext& context() const { return *context_; }
 
@@ -140,6 +144,7 @@ class Service final : public RateLimitService::CallbackService {
     const config::ConfigPtr config = context_.config();
     if (const grpc::Status admitted = admission_.decide(config, call); !admitted.ok())
       return call.finish(admitted);
+    if (call.abandoned()) return call.finish(grpc::Status::CANCELLED);  // it spends nothing
     request.refundable = false;
     const Result<check::Answer> answer = context_.check_now(std::move(request));
     if (!answer) return call.finish(to_status(answer.error()));
@@ -148,7 +153,7 @@ class Service final : public RateLimitService::CallbackService {
   }
 
   void ask(Call call, Requests requests) {
-    if (call.abandoned()) return call.finish(grpc::Status::CANCELLED);  // it spends nothing
+    if (call.abandoned()) return call.finish(grpc::Status::CANCELLED);
     const config::ConfigPtr config = context_.config();
     if (const grpc::Status admitted = admission_.decide(config, call); !admitted.ok())
       return call.finish(admitted);
