@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "config/spelling.h"
+
 namespace dripgate::config {
 namespace {
 
@@ -47,7 +49,7 @@ void MatchIndex::add(const CompiledTerm* term, Rank rank) {
     always_.push_back(rank);
     return;
   }
-  OneName& name = names_[term->name];
+  OneName& name = (term->ignore_case ? small_ : names_)[term->name];
   for (const ValuePattern& value : term->values) {
     switch (value.kind) {
       case ValuePattern::Kind::exact:
@@ -79,6 +81,10 @@ FoundRanks MatchIndex::find(const core::Descriptor& request) const {
       const auto entry = names_.find(name);
       if (entry != names_.end()) find(entry->second, value, found);
     }
+  }
+  for (const auto& [name, values] : small_) {
+    const auto fact = request.find(name);
+    if (fact != request.end()) find(values, small_letters(fact->second), found);
   }
   std::ranges::sort(found);
   const auto repeated = std::ranges::unique(found);

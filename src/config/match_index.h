@@ -61,9 +61,11 @@ class MatchIndex {
     RouteTree routes;
     bool has_routes = false;
   };
+  using Names = std::map<std::string, OneName, std::less<>>;
   static void find(const OneName& name, std::string_view value, FoundRanks& found);
 
-  std::map<std::string, OneName, std::less<>> names_;
+  Names names_;
+  Names small_;  // whose texts are in small letters: values are turned before they are looked up
   Ranks always_;
 };
 

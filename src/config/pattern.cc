@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "config/spelling.h"
 #include "config/words.h"
 
 namespace dripgate::config {
@@ -74,6 +75,18 @@ bool overlap(const ValuePattern& a, const ValuePattern& b) {
 bool is_exact(const RoutePattern& pattern) {
   const auto literal = [](const Segment& s) { return s.kind == Segment::Kind::literal; };
   return !pattern.method.empty() && std::ranges::all_of(pattern.segments, literal);
+}
+
+// The method too: a value is turned as a whole.
+CompiledTerm ignoring_case(CompiledTerm term) {
+  const auto turn = [](std::string& text) { text = small_letters(text); };
+  for (ValuePattern& value : term.values) turn(value.text);
+  for (RoutePattern& route : term.routes) {
+    turn(route.method);
+    for (Segment& segment : route.segments) turn(segment.text);
+  }
+  term.ignore_case = true;
+  return term;
 }
 
 std::size_t literal_bytes(const RoutePattern& pattern) {
@@ -155,7 +168,8 @@ bool matches(const RoutePattern& pattern, const Route& route) {
 }
 
 CompiledTerm compile(const core::MatchTerm& term) {
-  CompiledTerm compiled{term.name, {}, {}};
+  CompiledTerm compiled;
+  compiled.name = term.name;
   for (const std::string& text : term.patterns) {
     if (term.name == "route" && text != "*") {
       if (auto route = parse_route_pattern(text)) compiled.routes.push_back(*std::move(route));
@@ -163,10 +177,12 @@ CompiledTerm compile(const core::MatchTerm& term) {
       compiled.values.push_back(*std::move(value));
     }
   }
-  return compiled;
+  return term.ignore_case ? ignoring_case(std::move(compiled)) : compiled;
 }
 
-bool matches(const CompiledTerm& term, std::string_view value) {
+bool matches(const CompiledTerm& term, std::string_view text) {
+  const std::string small = term.ignore_case ? small_letters(text) : std::string();
+  const std::string_view value = term.ignore_case ? small : text;
   if (std::ranges::any_of(term.values, [&](const auto& pattern) { return matches(pattern, value); })) {
     return true;
   }
@@ -176,6 +192,7 @@ bool matches(const CompiledTerm& term, std::string_view value) {
 }
 
 bool overlap(const CompiledTerm& a, const CompiledTerm& b) {
+  if (a.ignore_case != b.ignore_case) return overlap(ignoring_case(a), ignoring_case(b));
   const auto present = [](const ValuePattern& v) { return v.kind == ValuePattern::Kind::present; };
   if (std::ranges::any_of(a.values, present) || std::ranges::any_of(b.values, present)) return true;
   const auto any_pair = [](const auto& left, const auto& right) {

@@ -51,6 +51,7 @@ struct CompiledTerm {
   std::string name;
   std::vector<ValuePattern> values;
   std::vector<RoutePattern> routes;  // only of the name `route`
+  bool ignore_case = false;          // then all texts are in small letters
 };
 [[nodiscard]] CompiledTerm compile(const core::MatchTerm& term);
 [[nodiscard]] bool matches(const CompiledTerm& term, std::string_view value);

@@ -29,10 +29,11 @@ constexpr std::size_t kPolicyNameBytesMax = 128;
 constexpr Duration kReplayTtlMax = std::chrono::hours{24};
 constexpr std::int64_t kReplaysMax = 100;
 
-constexpr auto kPolicyKeys = joined_keys(
-    std::array<std::string_view, 12>{"id", "name", "match", "key", "scope", "onStoreFailure", "localShare",
-                                     "onMissingKey", "shadow", "unlimited", "overrides", "idempotency"},
-    kLimitKeys);
+constexpr auto kPolicyKeys =
+    joined_keys(std::array<std::string_view, 13>{"id", "name", "match", "ignoreCase", "key", "scope",
+                                                 "onStoreFailure", "localShare", "onMissingKey", "shadow",
+                                                 "unlimited", "overrides", "idempotency"},
+                kLimitKeys);
 constexpr std::array<std::string_view, 4> kKeyPartKeys{"name", "secret", "trim", "lower"};
 constexpr std::array<std::string_view, 2> kIdempotencyKeys{"ttl", "maxReplays"};
 
@@ -136,6 +137,13 @@ void read_key(const Node& node, Policy& policy, Context& context) {
   }
 }
 
+// A key by route or path follows, or every spelling would have a counter of its own.
+void ignore_case(Policy& policy) {
+  for (core::MatchTerm& term : policy.match) term.ignore_case = true;
+  for (core::KeyPart& part : policy.key)
+    if (part.name == "route" || part.name == "path") part.lower = true;
+}
+
 void read_shown_name(const Node& node, Policy& policy, Context& context) {
   const auto name = read_text(node, "name", kPolicyNameBytesMax, context.report);
   if (!name) return;
@@ -188,6 +196,8 @@ void read_parts(const Fields& fields, Policy& policy, Context& context) {
   if (const Node* node = fields.find("name")) read_shown_name(*node, policy, context);
   if (const Node* node = fields.find("match")) read_match(*node, policy, context);
   if (const Node* node = fields.find("key")) read_key(*node, policy, context);
+  const Node* flag = fields.find("ignoreCase");
+  if (flag != nullptr && read_flag(*flag, "ignoreCase", context.report).value_or(false)) ignore_case(policy);
   if (const Node* node = fields.find("scope")) {
     policy.scope = read_name(*node, "scope", context.report).value_or("");
   }

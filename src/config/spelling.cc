@@ -29,9 +29,13 @@ std::string path(std::string_view text) {
 
 }  // namespace
 
+std::string small_letters(std::string_view text) {
+  return mapped(text, 'A', 'Z', 'a' - 'A');
+}
+
 std::string spelled(std::string_view name, std::string_view pattern) {
   if (name == "method") return upper(pattern);
-  if (name == "host") return mapped(pattern, 'A', 'Z', 'a' - 'A');
+  if (name == "host") return small_letters(pattern);
   if (name != "path" && name != "route") return std::string(pattern);
   const std::size_t slash = pattern.find('/');
   if (slash == std::string_view::npos) return std::string(pattern);

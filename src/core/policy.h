@@ -23,6 +23,7 @@ using Descriptor = std::map<std::string, std::string, std::less<>>;
 struct MatchTerm {
   std::string name;
   std::vector<std::string> patterns;  // any of these
+  bool ignore_case = false;           // of ASCII letters, in patterns and values
 };
 
 struct KeyPart {

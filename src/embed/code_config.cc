@@ -120,6 +120,7 @@ void add_policy(JsonText& json, const v1::Policy& policy) {
   json.name("id").text(policy.id);
   add_text(json, "name", policy.name);
   add_match(json, policy);
+  add_flag(json, "ignoreCase", policy.ignore_case);
   add_key(json, policy);
   add_text(json, "scope", policy.scope);
   add_limits(json, policy.limits);

@@ -59,6 +59,19 @@ TEST(RoutePatterns, MatchAsWritten) {
   EXPECT_FALSE(route_matches("/", "GET /x"));
 }
 
+TEST(Terms, ThatIgnoreCaseTakeAnyAndMeetThoseThatDoNot) {
+  const core::MatchTerm as_written{.name = "route", .patterns = {"POST /Auth/{id}"}};
+  core::MatchTerm either = as_written;
+  either.ignore_case = true;
+  EXPECT_TRUE(matches(compile(either), "POST /aUTH/Seven"));
+  EXPECT_FALSE(matches(compile(either), "GET /auth/seven"));
+  EXPECT_FALSE(matches(compile(as_written), "POST /auth/seven"));
+  const CompiledTerm other = compile({.name = "route", .patterns = {"/AUTH/x"}});
+  EXPECT_TRUE(overlap(compile(either), other));
+  EXPECT_TRUE(overlap(other, compile(either)));
+  EXPECT_FALSE(overlap(compile(as_written), other));
+}
+
 TEST(RoutePatterns, ThatMeanNothingAreRefused) {
   for (const char* pattern : {"", "x", "post /x", "POST  /x", "POST", "/a/**/b", "/a*", "/{", "/{}", "/a{b}",
                               "/{a}{b}", "/x?y=1", "GET /x y", "*/x"}) {
@@ -110,9 +123,9 @@ TEST(Matcher, FindsThroughItsIndexWhatAWalkOverAllFinds) {
   const std::vector<std::string> patterns{"free", "fr*", "f*", "pro", "*", "acme", "a*", "ac*"};
   const std::vector<std::string> routes{"GET /a",    "/a",     "/a/{x}", "/a/**", "/**",
                                         "POST /a/b", "/{x}/b", "*",      "/a/b/c"};
-  const std::vector<std::string> values{"free", "fr", "f", "pro", "acme", "ac", "", "zzz"};
-  const std::vector<std::string> paths{"GET /a", "POST /a/b", "GET /b/b", "/a/b/c",
-                                       "GET /",  "/a//c",     "x",        ""};
+  const std::vector<std::string> values{"free", "fr", "f", "pro", "acme", "ac", "", "zzz", "FREE", "Ac"};
+  const std::vector<std::string> paths{"GET /a", "POST /a/b", "GET /b/b", "/a/b/c", "GET /",
+                                       "/a//c",  "x",         "",         "/A/b/C", "POST /A/B"};
   std::size_t matched = 0;
   for (int round = 0; round < 200; ++round) {
     std::vector<core::PolicyPtr> policies;
@@ -120,7 +133,7 @@ TEST(Matcher, FindsThroughItsIndexWhatAWalkOverAllFinds) {
       std::vector<core::MatchTerm> terms;
       for (const std::string& name : names) {
         if (random() % 2 == 0) continue;
-        core::MatchTerm term{name, {}};
+        core::MatchTerm term{name, {}, random() % 4 == 0};
         for (std::size_t n = 1 + random() % 2; n > 0; --n)
           term.patterns.push_back(pick(name == "route" ? routes : patterns));
         terms.push_back(std::move(term));
