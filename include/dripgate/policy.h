@@ -85,8 +85,9 @@ struct Policy {
   /// Fact -> patterns, any of which must hold; every fact must. "*": it is there; "abc*": a prefix; `route`
   /// takes "GET /users/{id}" and "/api/**". Empty: every request.
   std::map<std::string, std::vector<std::string>> match{};
-  bool ignore_case =
-      false;  // ASCII letters of `match` count without case, those of the key parts route and path too
+  /// ASCII letters of `match` count without case, and so do those of its names in `key`, route and path
+  /// always.
+  bool ignore_case = false;
   std::vector<KeyPart> key{};  // empty: one counter for all
   std::string scope{};         // the key part that requests are kept together by; empty: the first
   std::vector<Limit> limits{};

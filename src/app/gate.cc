@@ -75,7 +75,7 @@ Result<void> Gate::open() {
   Executor& executor = locked_ != nullptr ? *locked_ : static_cast<Executor&>(context_.io);
   guarded_ = std::make_unique<store::FailoverStore>(
       *counters_, std::move(shard_of), local_, executor, steady_, core::BreakerSettings{},
-      locked_ != nullptr ? store::Answers::at_once : store::Answers::in_time);
+      locked_ != nullptr ? store::StoreAnswers::at_once : store::StoreAnswers::in_time);
   checker_ = std::make_unique<check::Checker>(
       check::CheckerContext{.config = [this] { return context_.snapshot.get(); },
                             .store = *guarded_,

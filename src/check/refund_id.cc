@@ -26,7 +26,7 @@ void append(std::string& text, std::int64_t number) {
   text.append(digits, std::to_chars(digits, digits + sizeof digits, bits, kBase).ptr);
 }
 
-/// Empty: written in no way of `append`.
+/// Empty: no hexadecimal number of 64 bits.
 std::optional<std::int64_t> number_of(std::string_view word) {
   std::uint64_t bits = 0;
   const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), bits, kBase);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/small_letters.h"
 #include "config/identity.h"
 #include "config/limit_reader.h"
 #include "config/pattern.h"
@@ -73,7 +74,9 @@ std::vector<core::Override> read_overrides(const Node& list, const core::Policy&
     const std::string what = "override " + std::to_string(++number);
     const Fields fields(item, what, kOverrideKeys, context.report);
     if (!fields.is_map()) continue;
-    overrides.push_back(read_override(fields, policy.key.front().secret, context));
+    const core::KeyPart& part = policy.key.front();
+    overrides.push_back(read_override(fields, part.secret, context));
+    if (part.lower && !part.secret) overrides.back().value = small_letters(overrides.back().value);
     if (!overrides.back().value.empty()) values.add(overrides.back().value, fields.mark("value"));
   }
   return overrides;

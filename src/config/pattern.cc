@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "config/spelling.h"
+#include "base/small_letters.h"
 #include "config/words.h"
 
 namespace dripgate::config {

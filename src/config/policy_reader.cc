@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/limits.h"
+#include "base/small_letters.h"
 #include "config/fields.h"
 #include "config/identity.h"
 #include "config/limit_reader.h"
@@ -57,7 +58,8 @@ void read_pattern(const Node& node, core::MatchTerm& term, Context& context) {
   }();
   if (problem) {
     context.report.error(node.at, problem->detail);
-  } else if (const std::string usual = spelled(term.name, *text); usual != *text) {
+  } else if (const std::string usual = spelled(term.name, *text);
+             term.ignore_case ? small_letters(usual) != small_letters(*text) : usual != *text) {
     context.report.warning(
         node.at, "match " + term.name + " " + in_quotes(*text) +
                      ": requests are spelled otherwise, so it never matches; accepted: " + in_quotes(usual));
@@ -66,7 +68,7 @@ void read_pattern(const Node& node, core::MatchTerm& term, Context& context) {
 }
 
 // The names of `match` are free, so that only duplicates and empty values can be told here.
-void read_match(const Node& node, Policy& policy, Context& context) {
+void read_match(const Node& node, bool ignore_case, Policy& policy, Context& context) {
   if (node.kind != Node::Kind::map || node.keys.empty()) {
     context.report.error(node.at, "match must be a mapping of names to values, such as { plan: free }");
     return;
@@ -76,7 +78,7 @@ void read_match(const Node& node, Policy& policy, Context& context) {
   }
   Unique names("key in match", context.report);
   for (std::size_t i = 0; i < node.keys.size(); ++i) {
-    core::MatchTerm term{node.keys[i].text, {}};
+    core::MatchTerm term{node.keys[i].text, {}, ignore_case};
     const Node name{.kind = Node::Kind::scalar, .at = node.keys[i].at, .text = term.name};
     if (read_name(name, "match name", context.report)) names.add(term.name, name.at);
     const Node& value = node.items[i];
@@ -137,11 +139,20 @@ void read_key(const Node& node, Policy& policy, Context& context) {
   }
 }
 
-// A key by route or path follows, or every spelling would have a counter of its own.
-void ignore_case(Policy& policy) {
-  for (core::MatchTerm& term : policy.match) term.ignore_case = true;
+// Counters follow, or every spelling that matches would have one of its own.
+void ignore_case(Mark at, Policy& policy, Report& report) {
+  const auto in_match = [&](std::string_view name) {
+    return name == "route" || name == "path" ||
+           std::ranges::find(policy.match, name, &core::MatchTerm::name) != policy.match.end();
+  };
   for (core::KeyPart& part : policy.key)
-    if (part.name == "route" || part.name == "path") part.lower = true;
+    if (in_match(part.name)) part.lower = true;
+  const bool apart = std::ranges::find(policy.key, policy.scope, &core::KeyPart::name) == policy.key.end();
+  if (apart && in_match(policy.scope)) {
+    report.error(
+        at, "ignoreCase: each spelling of the scope " + in_quotes(policy.scope) +
+                " would have counters of its own; accepted: a scope that is a part of key, or of no match");
+  }
 }
 
 void read_shown_name(const Node& node, Policy& policy, Context& context) {
@@ -194,13 +205,14 @@ void read_modes(const Fields& fields, Policy& policy, Context& context) {
 
 void read_parts(const Fields& fields, Policy& policy, Context& context) {
   if (const Node* node = fields.find("name")) read_shown_name(*node, policy, context);
-  if (const Node* node = fields.find("match")) read_match(*node, policy, context);
-  if (const Node* node = fields.find("key")) read_key(*node, policy, context);
   const Node* flag = fields.find("ignoreCase");
-  if (flag != nullptr && read_flag(*flag, "ignoreCase", context.report).value_or(false)) ignore_case(policy);
+  const bool either = flag != nullptr && read_flag(*flag, "ignoreCase", context.report).value_or(false);
+  if (const Node* node = fields.find("match")) read_match(*node, either, policy, context);
+  if (const Node* node = fields.find("key")) read_key(*node, policy, context);
   if (const Node* node = fields.find("scope")) {
     policy.scope = read_name(*node, "scope", context.report).value_or("");
   }
+  if (either) ignore_case(flag->at, policy, context.report);
   if (const Node* node = fields.find("idempotency")) read_idempotency(*node, policy, context);
 }
 

@@ -1,17 +1,15 @@
 #include "config/spelling.h"
 
+#include "base/small_letters.h"
+
 namespace dripgate::config {
 namespace {
 
-std::string mapped(std::string_view text, char from, char to, int step) {
+std::string upper(std::string_view text) {
   std::string out(text);
   for (char& c : out)
-    if (c >= from && c <= to) c = static_cast<char>(c + step);
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   return out;
-}
-
-std::string upper(std::string_view text) {
-  return mapped(text, 'a', 'z', 'A' - 'a');
 }
 
 /// Without query, "." segments, doubled and trailing slashes.
@@ -28,10 +26,6 @@ std::string path(std::string_view text) {
 }
 
 }  // namespace
-
-std::string small_letters(std::string_view text) {
-  return mapped(text, 'A', 'Z', 'a' - 'A');
-}
 
 std::string spelled(std::string_view name, std::string_view pattern) {
   if (name == "method") return upper(pattern);

@@ -11,7 +11,4 @@ namespace dripgate::config {
 /// How requests would spell what this pattern of `name` asks for; the pattern itself where nothing is amiss.
 [[nodiscard]] std::string spelled(std::string_view name, std::string_view pattern);
 
-/// ASCII letters alone.
-[[nodiscard]] std::string small_letters(std::string_view text);
-
 }  // namespace dripgate::config

@@ -7,6 +7,7 @@
 #include "base/ip_network.h"
 #include "base/limits.h"
 #include "base/sha256.h"
+#include "base/small_letters.h"
 
 namespace dripgate::core {
 namespace {
@@ -101,13 +102,6 @@ std::string_view trimmed(std::string_view value) {
   return value.substr(first, value.find_last_not_of(kWhite) - first + 1);
 }
 
-std::string lowered(std::string_view value) {
-  std::string out(value);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 /// The scope is a part of the key or, as with a file's `scope: tenant`, another fact of the request.
 std::string_view scope_name(const Policy& policy) {
   if (!policy.scope.empty()) return policy.scope;
@@ -149,7 +143,7 @@ std::string canonical_ip(std::string_view text) {
 
 std::string counted_value(const KeyPart& part, std::string_view value) {
   if (part.trim) value = trimmed(value);
-  std::string counted = part.lower ? lowered(value) : std::string(value);
+  std::string counted = part.lower ? small_letters(value) : std::string(value);
   if (part.secret || part.name == "apiKey") return sha256_hex(counted, kSecretDigits);
   return part.name == "ip" ? canonical_ip(counted) : counted;
 }

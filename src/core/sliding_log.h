@@ -7,7 +7,8 @@
 namespace dripgate::core::sliding_log {
 
 /// A refund finds units that were taken so much later than it says: of a request whose groups were asked in
-/// turn it names the first time. Longer than such a request takes, and than clocks of one cluster differ.
+/// turn it names the first time. With the usual `store.timeout` a request takes less; where it takes longer,
+/// or clocks of a cluster differ by more, its later units stay spent.
 inline constexpr Duration kTakenLaterMax = std::chrono::milliseconds{250};
 
 [[nodiscard]] Step evaluate(const CounterState& state, const Limit& limit, Units cost, WallTime now);

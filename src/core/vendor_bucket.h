@@ -116,8 +116,8 @@ struct VendorGrant {
 };
 
 enum class VendorVerdict : std::uint8_t {
-  nothing,      // failed otherwise: says nothing about limits
-  success,      // ends the row of refusals
+  nothing,      // not the application's word: says nothing about limits
+  answered,     // by the application (a 404 too), no refusal: ends the row of refusals
   refused,      // freeze
   concurrency,  // lower the calls in flight
   thaw,         // an operator ends the freeze

@@ -10,8 +10,8 @@
 namespace dripgate::core::vendor_limit {
 
 /// The limit's state at `at`, now or the end of the freeze: a bucket has refilled, a window may be a new one
-/// (into which calls in flight at its edge count). Of the paced window in which a freeze ends, or is at `at`,
-/// at least the even share until then is used.
+/// (into which calls in flight at its edge count). Where a freeze reaches into the paced window, at least the
+/// even share up to its end (or to `at`) is used.
 [[nodiscard]] VendorState::OfLimit refreshed(const VendorState& state, const VendorPolicy& policy,
                                              std::size_t index, WallTime at);
 /// How long `cost` (at least 1) must wait; 0: it may go. `paced`: starts are spread over the window.

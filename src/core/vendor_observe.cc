@@ -62,7 +62,7 @@ class Observing {
   void follow_verdict() {
     // A call that was sent before the refusal belongs to it: it ends no row.
     const bool later = sent_ > state_.refused;
-    if (seen_.verdict == VendorVerdict::success && later) state_.strikes = 0;
+    if (seen_.verdict == VendorVerdict::answered && later) state_.strikes = 0;
     if (seen_.verdict == VendorVerdict::refused) freeze(later);
     if (seen_.verdict == VendorVerdict::concurrency) lower_concurrency();
     if (seen_.verdict == VendorVerdict::thaw) thaw();

@@ -4,6 +4,7 @@
 #include <map>
 #include <ranges>
 
+#include "base/small_letters.h"
 #include "vendor/draft_fields.h"
 
 namespace dripgate::vendor {
@@ -14,20 +15,13 @@ using namespace std::chrono_literals;
 constexpr std::size_t kValueBytesMax = 8192;  // of one name, all its lines
 constexpr std::size_t kNamesMax = 256;
 
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 /// Values by lower-case name; repeated lines joined by ", ".
 class Lines {
  public:
   explicit Lines(const AnswerHeaders& headers) {
     for (const auto& [name, value] : headers) {
       if (values_.size() == kNamesMax) break;
-      std::string& all = values_[lowered(name)];
+      std::string& all = values_[small_letters(name)];
       if (all.size() + value.size() > kValueBytesMax) continue;
       all.append(all.empty() ? "" : ", ").append(trimmed(value));
     }
@@ -275,13 +269,13 @@ class AnswerReader {
   }
 
   /// What is no refusal may still not be the application's word: a call that never arrived, a page of
-  /// whatever stands before it that says to wait, a 403 of a vendor whose limits may look like that.
+  /// whatever stands before it that says to wait (unreadably even), a 403 that may be the limit's.
   [[nodiscard]] bool answers(const std::optional<Duration>& hint) const {
     const int status = answer_.status;
     if (status >= 200 && status < 400) return true;
-    if (status < 400 || status >= 500 || hint) return false;
+    if (status < 400 || status >= 500 || hint || lines_.find("retry-after") != nullptr) return false;
     if (status == 408 || status == 425) return false;
-    return !(status == 403 && profile_.forbidden_may_refuse);
+    return status != 403 || (!profile_.forbidden_may_refuse && !nothing_left());
   }
 
   const Profile& profile_;

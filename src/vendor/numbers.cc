@@ -61,7 +61,7 @@ Result<core::VendorCosts> costs_of(const core::Vendor& vendor, const Costs& cost
 Result<core::VendorObservation> observation_of(const core::Vendor& vendor, const Reading& reading,
                                                const ObserveCall& call) {
   core::VendorObservation seen;
-  if (reading.answered) seen.verdict = core::VendorVerdict::success;
+  if (reading.answered) seen.verdict = core::VendorVerdict::answered;
   if (reading.refusal == Refusal::rate) seen.verdict = core::VendorVerdict::refused;
   if (reading.refusal == Refusal::concurrency) seen.verdict = core::VendorVerdict::concurrency;
   seen.freeze = reading.retry_after.value_or(Duration{0});

@@ -139,7 +139,7 @@ TEST_P(VendorConformance, AnObservationReturnsThePermitSettlesAndLowers) {
   const VendorGrant call = vendor.acquire({1, 100});
   EXPECT_FALSE(vendor.acquire({1, 1}).allowed);
   VendorObservation seen;
-  seen.verdict = VendorVerdict::success;
+  seen.verdict = VendorVerdict::answered;
   seen.permit = call.permit;
   seen.limits[0].remaining = 40;
   seen.limits[1].actual = 700;

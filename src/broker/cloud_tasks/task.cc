@@ -6,6 +6,7 @@
 #include <absl/strings/escaping.h>
 
 #include "base/sha256.h"
+#include "base/small_letters.h"
 #include "broker/attributes_codec.h"
 #include "broker/cloud_tasks/header_text.h"
 
@@ -34,14 +35,6 @@ std::size_t bytes_of_headers(const Task& task) {
   std::size_t bytes = 0;
   for (const auto& [name, value] : task.headers) bytes += name.size() + value.size() + kHeaderFrameBytes;
   return bytes;
-}
-
-std::string lower(std::string_view name) {
-  std::string out(name);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-  }
-  return out;
 }
 
 void write_headers(const Attributes& attributes, Task& task) {
@@ -117,7 +110,7 @@ TimerEntry read_task(const std::vector<std::pair<std::string, std::string>>& hea
   TimerEntry entry;
   Attributes source;
   for (const auto& [raw, value] : headers) {
-    const std::string name = lower(raw);
+    const std::string name = small_letters(raw);
     if (name == kTaskName) {
       entry.id = value;
     } else if (name == kSourceAttributes) {

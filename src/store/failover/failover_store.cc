@@ -12,7 +12,7 @@
 namespace dripgate::store {
 
 FailoverStore::FailoverStore(CounterStore& store, ShardOf shard_of, LocalCounters& local, Executor& executor,
-                             const Clock& clock, core::BreakerSettings settings, Answers answers)
+                             const Clock& clock, core::BreakerSettings settings, StoreAnswers answers)
     : store_(store),
       shard_of_(std::move(shard_of)),
       local_(local),
@@ -42,7 +42,7 @@ void FailoverStore::decide(GuardedCharges charges, bool take, Done<core::Decisio
                                                       " charges in one request; accepted are 1 to " +
                                                       std::to_string(kChargesPerRequestMax)));
   }
-  if (answers_ == Answers::at_once) {
+  if (answers_ == StoreAnswers::at_once) {
     if (auto decision = decide_at_once(charges, take)) return done(*std::move(decision));
   }
   std::make_shared<FailoverCall>(*this, std::move(charges), take, std::move(done))->start();

@@ -28,7 +28,7 @@ namespace dripgate::store {
 using ShardOf = std::function<std::size_t(std::string_view key)>;
 
 /// When the store behind it answers.
-enum class Answers : std::uint8_t {
+enum class StoreAnswers : std::uint8_t {
   in_time,  // within its own deadline, on the executor's thread
   at_once,  // always within the call, and an error has taken nothing: a memory store
 };
@@ -38,7 +38,8 @@ class FailoverStore final : public GuardedStore {
   /// `clock` must not step (LocalCounters). All outlive this. Destroyed: requests under way are never
   /// answered.
   FailoverStore(CounterStore& store, ShardOf shard_of, LocalCounters& local, Executor& executor,
-                const Clock& clock, core::BreakerSettings settings = {}, Answers answers = Answers::in_time);
+                const Clock& clock, core::BreakerSettings settings = {},
+                StoreAnswers answers = StoreAnswers::in_time);
 
   /// Groups of one shard are asked in turn, in request order; while a breaker is open its charges are
   /// answered within the call.
@@ -64,7 +65,7 @@ class FailoverStore final : public GuardedStore {
   const Clock& clock_;
   FailoverCounters counters_;
   ShardBreakers breakers_;
-  const Answers answers_;
+  const StoreAnswers answers_;
   std::string id_prefix_;  // no other FailoverStore has it
   std::uint64_t requests_ = 0;
   Guard guard_;

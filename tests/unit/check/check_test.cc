@@ -67,7 +67,7 @@ TEST(Check, IsDecidedAlikeWhetherOrNotTheStoreAnswersWithinTheCall) {
     - { id: trial, key: [ip], limit: 1, window: 1s, shadow: true, onStoreFailure: closed }
 )";
   World at_once(policies);
-  World in_time(policies, store::Answers::in_time);
+  World in_time(policies, store::StoreAnswers::in_time);
   int denied = 0;
   for (int i = 0; i < 400; ++i) {
     for (World* world : {&at_once, &in_time}) {

@@ -228,7 +228,7 @@ TEST(Idempotency, AReplayThatComesBackAfterItsAllowIsGoneGivesTheNextAllowNoneMo
     - { id: p, key: [user], limit: 5, window: 1h, onStoreFailure: closed, idempotency: { ttl: 10m, maxReplays: 3 } }
     - { id: ip, match: { ip: "*" }, key: [ip], limit: 1, window: 24h, onStoreFailure: closed }
 )",
-              store::Answers::in_time);
+              store::StoreAnswers::in_time);
   const auto from = [](const std::string& ip) {
     return Request{.descriptor = {{"user", "a"}, {"ip", ip}}, .idempotency_key = "k"};
   };

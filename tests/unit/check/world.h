@@ -66,7 +66,8 @@ class FickleStore final : public store::CounterStore {
   }
 
   bool away = false;
-  bool slow = false;  // the next consumes wait in `under_way` until the test runs them; Answers::in_time only
+  bool slow =
+      false;  // the next consumes wait in `under_way` until the test runs them; StoreAnswers::in_time only
   std::vector<Task> under_way;
   int consumes = 0;
   std::string refused;  // keys with this in them are a fault of the request
@@ -92,7 +93,7 @@ inline config::ConfigPtr config_of(const std::string& text) {
 
 class World {
  public:
-  explicit World(const std::string& policies, store::Answers answers = store::Answers::at_once)
+  explicit World(const std::string& policies, store::StoreAnswers answers = store::StoreAnswers::at_once)
       : config(config_of("policies:\n" + policies)),
         store(shared, [](std::string_view) { return std::size_t{0}; }, local, executor, clock, {}, answers) {}
 

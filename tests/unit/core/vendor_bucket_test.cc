@@ -150,7 +150,7 @@ TEST_F(VendorBucket, NothingLeftWaitsForTheVendorsReset) {
   policy.limits = {window(100, 10s), window(1000, 24h)};
   const VendorGrant call = take(0s, 1, 1);
   VendorObservation seen;
-  seen.verdict = VendorVerdict::success;
+  seen.verdict = VendorVerdict::answered;
   seen.permit = call.permit;
   seen.limits[0] = {.remaining = 99};
   seen.limits[1] = {.remaining = 0, .hold = 3h, .resolution = 1s};
@@ -301,7 +301,7 @@ TEST_F(VendorBucket, RandomHistoriesKeepEveryPromise) {
         VendorObservation seen;
         seen.permit = calls[which];
         calls.erase(calls.begin() + static_cast<std::ptrdiff_t>(which));
-        seen.verdict = draw(12) == 0 ? VendorVerdict::refused : VendorVerdict::success;
+        seen.verdict = draw(12) == 0 ? VendorVerdict::refused : VendorVerdict::answered;
         if (draw(20) == 0) seen.verdict = VendorVerdict::thaw;
         seen.freeze = Duration{draw(700'000)};
         const std::vector<Units> before = view(state, policy, kT0 + at).remaining;

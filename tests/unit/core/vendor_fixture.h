@@ -51,7 +51,7 @@ class VendorBucket : public ::testing::Test {
   }
   VendorEffect succeed(Duration at, PermitId permit, Units remaining = -1) {
     VendorObservation seen;
-    seen.verdict = VendorVerdict::success;
+    seen.verdict = VendorVerdict::answered;
     seen.permit = permit;
     seen.limits[0].remaining = remaining;
     return tell(at, seen);

@@ -108,7 +108,7 @@ class Rate {
   void tell(PermitId permit, const Answer& answer) {
     VendorObservation seen;
     seen.permit = permit;
-    seen.verdict = answer.served ? VendorVerdict::success : VendorVerdict::refused;
+    seen.verdict = answer.served ? VendorVerdict::answered : VendorVerdict::refused;
     if (!answer.served && !play_.always) seen.freeze = std::chrono::ceil<std::chrono::seconds>(answer.reset);
     if (play_.reports) {
       seen.limits[0] = {.remaining = answer.left,

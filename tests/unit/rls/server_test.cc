@@ -64,7 +64,7 @@ TEST(RlsServer, ACallWhoseDeadlinePassesBeforeItsCheckSpendsNothing) {
   }
   hear.set_value();
   (*server)->stop(kPatience);  // every call has ended
-  EXPECT_EQ(arrived, 1);
+  EXPECT_GE(arrived, 1);
   EXPECT_EQ(asked, 0);
 }
 

@@ -123,7 +123,7 @@ TEST_F(FailoverTest, AWrongRequestIsTheCallersFaultWhateverTheMode) {
 TEST_F(FailoverTest, AStoreThatAnswersAtOnceIsAskedOnceAndFailsAsAnyOther) {
   shared.at_once = true;
   store = std::make_unique<FailoverStore>(shared, shard_of, local, executor, clock, core::BreakerSettings{},
-                                          Answers::at_once);
+                                          StoreAnswers::at_once);
   const auto first = charge("0/a", FailureMode::closed, tb(5, 5, 60s), 3);
   const core::Decision allowed = decide({first, charge("0/b", FailureMode::closed)});
   EXPECT_EQ(allowed.verdict, Verdict::allow);

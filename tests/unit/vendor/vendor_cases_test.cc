@@ -1,4 +1,5 @@
 // Bug reports of group H, as far as they are about reading one answer; and the edges of each form.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "unit/vendor/shown.h"
@@ -131,6 +132,10 @@ TEST(VendorCases, WhatTheApplicationDislikesIsAnAnswerAndNoRefusal) {
   EXPECT_EQ(read("github", 404, {}), "ok");
   EXPECT_EQ(read("github", 403, {}), "failed") << "its limits may look like that";
   EXPECT_EQ(read("generic", 404, {{"Retry-After", "7"}}), "failed") << "says to wait";
+  EXPECT_THAT(read("generic", 404, {{"Retry-After", "soon"}}), ::testing::StartsWith("failed"))
+      << "unreadably";
+  EXPECT_THAT(read("generic", 403, {{"X-RateLimit-Limit", "9"}, {"X-RateLimit-Remaining", "0"}}),
+              ::testing::StartsWith("failed"));
 }
 
 TEST(VendorCases, BytesOfOtherUnitsAreNoRequests) {

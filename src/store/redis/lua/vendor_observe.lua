@@ -1,7 +1,7 @@
 #!lua
 -- vendor_observe: what one answer of the vendor changes (core/vendor_observe.cc).
 -- KEYS    the vendor key
--- ARGV    1: '<d' floor (lib_clock), the policy (lib_vendor), '<Bdddd' verdict (0 nothing, 1 success, 2 refused, 3
+-- ARGV    1: '<d' floor (lib_clock), the policy (lib_vendor), '<Bdddd' verdict (0 nothing, 1 answered, 2 refused, 3
 --         concurrency, 4 thaw), permit (0: none), when it was acquired, when the call was sent (-1: unknown), what the vendor
 --         says to wait; then per limit '<dddd' remaining (-1: not said), hold (-1), its resolution, actual cost (-1)
 -- Reply   '<Bddddd' trouble (lib_vendor) or 0, Redis' time, now, flags (1 froze, 2 lowered, 4 held, 8 settled, 16 returned,
