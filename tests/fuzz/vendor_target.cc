@@ -60,7 +60,7 @@ void append(std::string& text, const char* name, std::int64_t number) {
 std::string shown(const Reading& reading) {
   std::string text;
   append(text, "refusal ", static_cast<int>(reading.refusal));
-  append(text, " succeeded ", reading.succeeded ? 1 : 0);
+  append(text, " answered ", reading.answered ? 1 : 0);
   append(text, " retry ", reading.retry_after.value_or(-1us).count());
   append(text, " rubbish ", reading.rubbish);
   text.append(" of ").append(reading.resource);
@@ -82,7 +82,7 @@ bool is_wait(Duration wait) {
 void require_sound(const Case& made, const Reading& reading) {
   const std::string text = shown(reading);
   const bool refused = reading.refusal != Refusal::none;
-  require(!(refused && reading.succeeded), "a refusal is no success", text);
+  require(!(refused && reading.answered), "a refusal ends no row of refusals", text);
   require(!reading.retry_after || reading.refusal == Refusal::rate, "only a refusal by rate waits", text);
   require(!reading.retry_after || is_wait(*reading.retry_after), "a wait has an end", text);
   require(reading.rubbish >= 0, "rubbish is counted", text);
