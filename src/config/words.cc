@@ -2,20 +2,14 @@
 #include "config/words.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/small_letters.h"
 
 namespace dripgate::config {
 namespace {
 
 constexpr std::size_t kShownBytesMax = 60;
 constexpr std::size_t kComparedBytesMax = 40;  // longer words are no slip of an accepted one
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 // Edits between two words: insert, delete, replace, swap of neighbours.
 std::size_t slips(std::string_view a, std::string_view b) {
@@ -35,7 +29,7 @@ std::size_t slips(std::string_view a, std::string_view b) {
 
 // Without the marks people put between words: max_delay, max-delay and MaxDelay all mean maxDelay.
 std::string bare(std::string_view text) {
-  std::string result = lower(text);
+  std::string result = small_letters(text);
   std::erase_if(result, [](char c) { return c == '_' || c == '-' || c == ' '; });
   return result;
 }

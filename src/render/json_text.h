@@ -2,7 +2,6 @@
 // Texts are ASCII or UTF-8 already. Nothing is checked: the caller closes what it opens.
 #pragma once
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
@@ -17,18 +16,10 @@ class JsonText {
 
   /// Of a member: nothing in it needs an escape.
   JsonText& name(std::string_view name) {
-    const std::size_t at = out_.size();
-    const std::size_t end = at + name.size() + (fresh_ ? 3 : 4);
-    // The callback's own size is no use: libstdc++ 12 names there what it has made room for.
-    out_.resize_and_overwrite(end, [&](char* text, std::size_t) {
-      char* to = text + at;
-      if (!fresh_) *to++ = ',';
-      *to++ = '"';
-      to = std::copy_n(name.data(), name.size(), to);
-      *to++ = '"';
-      *to = ':';
-      return end;
-    });
+    comma();
+    out_ += '"';
+    out_ += name;
+    out_ += "\":";
     fresh_ = true;
     return *this;
   }

@@ -5,6 +5,7 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include "base/small_letters.h"
 #include "check/client_address.h"
 #include "check/route.h"
 #include "http/problem.h"
@@ -59,9 +60,7 @@ std::expected<std::string, http::Response> one_fact(const http::Headers& headers
 std::string host_name(std::string_view host) {
   std::string name(host.substr(0, host.starts_with('[') ? host.find(']') + 1 : host.find(':')));
   if (name.ends_with('.')) name.pop_back();
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return name;
+  return small_letters(name);
 }
 
 /// Of several headers of one name no one is believed: the fact is missing then, as where it is empty.

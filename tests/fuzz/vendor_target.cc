@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "base/small_letters.h"
 #include "fuzz/require.h"
 #include "vendor/numbers.h"
 
@@ -97,12 +98,6 @@ void require_sound(const Case& made, const Reading& reading) {
   }
 }
 
-std::string lower(std::string name) {
-  for (char& c : name)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return name;
-}
-
 /// The same answer, written otherwise.
 void require_one_meaning(const Case& made, const std::string& said) {
   const auto says = [&](const vendor::VendorAnswer& answer, WallTime now = kNow) {
@@ -114,7 +109,7 @@ void require_one_meaning(const Case& made, const std::string& said) {
       if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   require(says(other) == said, "the case of names says nothing", said);
   std::multimap<std::string, std::pair<std::string, std::string>> sorted;  // equal ones as they came
-  for (const auto& header : made.answer.headers) sorted.emplace(lower(header.first), header);
+  for (const auto& header : made.answer.headers) sorted.emplace(small_letters(header.first), header);
   other.headers.clear();
   for (const auto& [name, header] : sorted) other.headers.push_back(header);
   require(says(other) == said, "the order of names says nothing", said);
@@ -122,8 +117,8 @@ void require_one_meaning(const Case& made, const std::string& said) {
   other.headers.emplace_back("x-nobody-knows", "0");
   require(says(other) == said, "what nobody knows says nothing", said);
   for (const auto& [name, value] : made.answer.headers) {
-    if (lower(name) != "date" || !vendor::read_http_date(vendor::trimmed(value))) continue;
-    const auto dates = [](const auto& header) { return lower(header.first) == "date"; };
+    if (small_letters(name) != "date" || !vendor::read_http_date(vendor::trimmed(value))) continue;
+    const auto dates = [](const auto& header) { return small_letters(header.first) == "date"; };
     if (std::ranges::count_if(made.answer.headers, dates) != 1) continue;
     require(says(made.answer, kNow + 10min) == said, "with a Date the clock says nothing", said);
   }
