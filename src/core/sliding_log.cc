@@ -73,7 +73,7 @@ bool adopt(CounterState& state, const Limit& limit, WallTime now) {
 
 /// `consumed_at` is the first time of a request whose charges may lie on several nodes: its units are there
 /// at that time or a little later. Those that are given back are at most as late as its own, so that no
-/// window holds fewer than were admitted and kept.
+/// window holds fewer than were admitted and kept. (Where its own were lost with the key, another's may go.)
 bool refund(CounterState& state, Units cost, WallTime consumed_at, WallTime now) {
   if (consumed_at <= std::max(now, state.time) - state.written.window) return false;
   return state.log.take_out(consumed_at, cost) > 0;

@@ -1,8 +1,8 @@
 -- The grant of most acquires, written out: closures and tables of lib_vendor cost as much as a whole check. Taken where the
 -- key is in use under these limits, nothing is held, lowered or over its lease, nothing is frozen or was in the paced
--- window, every window is the one that is running, and all limits have room; whatever else is left to lib_vendor, which says the same of these too
--- (tests/conformance). One limit is read and written in one go, several in a loop. Before: lib_clock, and the start of
--- ARGV[1] in locals (vendor_acquire).
+-- window, every window is the one that is running, and all limits have room; whatever else is left to lib_vendor, which
+-- says the same of these too (tests/conformance). One limit is read and written in one go, several in a loop. Before:
+-- lib_clock, and the start of ARGV[1] in locals (vendor_acquire).
 do
   local packed, sub, text = struct.pack, string.sub, redis.call('GET', KEYS[1])
   if text and now == raw and #text > 81 then
